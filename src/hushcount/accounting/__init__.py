@@ -1,0 +1,1 @@
+"""Pure mathematics over costs: no input or output, no clock, no randomness."""

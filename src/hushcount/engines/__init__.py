@@ -1,0 +1,1 @@
+"""Data to bounded inputs; knows no privacy notion."""

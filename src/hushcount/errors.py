@@ -1,0 +1,48 @@
+"""Every exception of hushcount, in one tree.
+
+HushcountError
+├── InvalidParameter   a parameter is outside its range; nothing was read, nothing was spent
+├── InvalidInput       the data handed over breaks a stated bound; carries no value from the data
+├── UnsafeMechanism    the mechanism asked for is not private; the text names the reference
+├── UnsupportedCost    an accountant was given a cost it has no theorem for; it refuses instead of guessing
+└── BudgetExhausted    the next step does not fit into what is left; asked and left are attributes
+
+Each message says what was asked, why it cannot be, and what to write instead. Errors raised after data was read
+carry no item, no person and no true count: messages are an output channel too.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+
+class HushcountError(Exception):
+    """Base of all errors raised on purpose by hushcount."""
+
+
+class InvalidParameter(HushcountError, ValueError):
+    """A parameter is outside its range. Nothing was read and nothing was spent."""
+
+    def __init__(self, name: str, value: object, want: str, hint: str = "") -> None:
+        self.name, self.value, self.want, self.hint = name, value, want, hint
+        super().__init__(f"{name} = {value!r} cannot be used: it must be {want}." + (f" {hint}" if hint else ""))
+
+
+class InvalidInput(HushcountError, ValueError):
+    """The data handed over breaks a bound that the guarantee rests on. The text carries no value from the data."""
+
+
+class UnsafeMechanism(HushcountError):
+    """The mechanism asked for is known not to be private, or not private for these facts."""
+
+
+class UnsupportedCost(HushcountError):
+    """An accountant was asked about a cost for which it has no theorem."""
+
+
+class BudgetExhausted(HushcountError):
+    """The next step does not fit into what is left of the budget."""
+
+    def __init__(self, what: str, *, asked: Decimal, left: Decimal) -> None:
+        self.what, self.asked, self.left = what, asked, left
+        super().__init__(f"{what}: asked for {asked}, {left} left; ask for less or raise the limit.")

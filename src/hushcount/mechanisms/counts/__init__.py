@@ -1,0 +1,1 @@
+"""How many people have each item."""

@@ -1,0 +1,1 @@
+"""The k most held items."""

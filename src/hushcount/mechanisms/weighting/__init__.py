@@ -1,0 +1,1 @@
+"""Person-item incidence to a weighted histogram of known sensitivity."""

@@ -1,0 +1,124 @@
+"""What mechanisms work on: a bounded histogram, or a handle on the person-item incidence that gives bounded weights.
+
+Engines make these from data; mechanisms know nothing else. The bounds written here are what the privacy proofs rest on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import InvalidInput
+
+Items: TypeAlias = npt.NDArray[Any]  # one-dimensional, dtype object, every element a str
+Int64s: TypeAlias = npt.NDArray[np.int64]
+
+# Counts and weights stay below 2^62, so that adding noise or a threshold to one can never wrap an int64.
+LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Distinct items and, for each, how many people have it (each person adds at most the per-item cap to any one count).
+
+    Attributes:
+        items: the items, each once, in any order.
+        counts: positive integers, one for each item.
+        complete: True if the data holds no further item; False if these are only its largest counts. A row that is
+            missing from an incomplete histogram has a count no larger than the smallest one here.
+    """
+
+    items: Items
+    counts: Int64s
+    complete: bool
+
+    def __post_init__(self) -> None:
+        _check_rows(self.items, self.counts, least=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedHistogram:
+    """Integer weights on a grid: `unit` grid steps are a weight of one, and one person moves the whole by norm at most `unit`.
+
+    Every item of every bounded list is here, items of weight zero included: the set of items that can be named must not depend
+    on weights (erratum 25).
+    """
+
+    items: Items
+    weights: Int64s
+    unit: int
+
+    def __post_init__(self) -> None:
+        _check_rows(self.items, self.weights, least=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """How each person's items are bounded, by that person's own items and a salt only (errata 28, 34, 38).
+
+    Attributes:
+        max_items: at most this many distinct items are kept for each person, chosen by a keyed hash of (person, item).
+        salt: the key of that hash; a fresh one for each round, drawn by the caller, never by the engine.
+        without: items already named, left out before the bound is applied (None: nothing is left out).
+        only: if given, all other items are left out before the bound is applied (must be a released set).
+    """
+
+    max_items: int
+    salt: bytes
+    without: Items | None = None
+    only: Items | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniformWeights:
+    """Each person gives each of their d bounded items floor(2^bits / share^(1/norm)) grid steps.
+
+    `share` is d for weighting "held" (the weighted mechanisms) and max_items for weighting "bound" (the count mechanisms).
+    Either way one person's steps have l_norm at most 2^bits, exactly, whatever the rounding.
+    """
+
+    bound: Bound
+    norm: Literal[1, 2]
+    share: Literal["held", "bound"]
+    bits: int = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserLists:
+    """Bounded item lists of all people, encoded, for policies that visit people one after another.
+
+    Person j holds `items[ids[offsets[j]:offsets[j + 1]]]`. People stand in an order that depends on the salt and on their own
+    identifier only (erratum 28); ids of one person are distinct, in the order asked for. `items` holds exactly the items that occur.
+    """
+
+    items: Items
+    offsets: Int64s
+    ids: npt.NDArray[np.int32]
+
+
+class Incidence(Protocol):
+    """A handle on who has what. Duplicated (person, item) rows count once."""
+
+    def weights(self, rule: UniformWeights) -> WeightedHistogram:
+        """Sum of everyone's uniform weights after bounding. Sums do not depend on the order of people."""
+        ...
+
+    def counts(self, bound: Bound) -> Histogram:
+        """How many people hold each item after bounding. Always complete."""
+        ...
+
+    def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
+        """Bounded lists for sequential policies; "frequency" puts each person's own most frequent items first."""
+        ...
+
+
+def _check_rows(items: Items, values: Int64s, *, least: int) -> None:
+    if items.ndim != 1 or values.ndim != 1 or len(items) != len(values):
+        raise InvalidInput("items and counts must be one-dimensional and of the same length")
+    if values.dtype != np.int64:
+        raise InvalidInput(f"counts must be int64, not {values.dtype}; NaN and fractions cannot be counts of people")
+    if len(values) and (int(values.min()) < least or int(values.max()) >= LARGEST):
+        raise InvalidInput(f"counts must be from {least} up to 2^62; a count outside would break the stated sensitivity")

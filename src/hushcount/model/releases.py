@@ -1,0 +1,41 @@
+"""What leaves a mechanism: released rows, their noise, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.model.costs import Cost
+from hushcount.model.inputs import Int64s, Items
+
+Law: TypeAlias = Literal["none", "discrete-gaussian", "discrete-laplace", "truncated-geometric"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The output of one mechanism run. Everything here is released; nothing else may leave the run.
+
+    Attributes:
+        mechanism: the name in `mechanisms.table`.
+        items: released items, sorted by released value (largest first, ties by item) or by item where there are no values.
+        counts: noisy integer counts, or None where only names are released.
+        noise: the law of the noise on each count.
+        noise_scale: for each count, its noise parameter (standard deviation of a discrete Gaussian, scale b of the others).
+        cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released values.
+        cost: what the run actually cost, at most what was reserved for it.
+        private: False if the randomness was a fixed test seed.
+        truncated: True if the mechanism stopped because its budget or its k was used up, False if it ran out of items.
+    """
+
+    mechanism: str
+    items: Items
+    counts: Int64s | None
+    noise: Law
+    noise_scale: npt.NDArray[np.float64] | None
+    cutoff: float | None
+    cost: Cost
+    private: bool
+    truncated: bool = False

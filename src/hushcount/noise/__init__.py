@@ -1,0 +1,1 @@
+"""The only source of randomness; no privacy claims here."""
