@@ -1,0 +1,71 @@
+# Every command of the project. `make help` lists them; each sets up what it needs in .venv by itself.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+LOCKER := $(VENV)/locker
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PATHS := src tests $(wildcard benchmarks) $(wildcard examples)
+# More words for pytest, the benchmark or the demo: make test ARGS="-k noise"
+ARGS ?=
+
+# Real data for the data tests, if it lies beside the repository; they say so and are skipped where there is none.
+ifndef HUSHCOUNT_DATA
+ifneq ($(wildcard ../shared/data/.),)
+HUSHCOUNT_DATA := $(abspath ../shared/data)
+endif
+endif
+ifdef HUSHCOUNT_DATA
+override HUSHCOUNT_DATA := $(abspath $(HUSHCOUNT_DATA))
+export HUSHCOUNT_DATA
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench lock clean
+
+help:  ## List these commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+demo: $(INSTALLED)  ## Make a small synthetic log and show three private tables of it, true values beside
+	@$(BIN)/python examples/demo.py $(ARGS)
+
+test: check  ## Run all checks, then all tests
+	$(BIN)/python -m pytest -n 2 --durations=10 $(ARGS)
+
+check: $(INSTALLED)  ## Style, format, types and import rules
+	$(BIN)/ruff check $(PATHS)
+	$(BIN)/ruff format --check $(PATHS)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED)  ## Measure speed as ratios to a plain query, in one run
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and write them to requirements.lock
+	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }
+	$(LOCKER)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --custom-compile-command "make lock" --group dev --output-file requirements.lock pyproject.toml
+
+clean:  ## Remove everything that these commands made
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .benchmarks build dist
+	find src tests $(wildcard benchmarks) $(wildcard examples) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Runs again only when the lock or the package's own description changes.
+$(INSTALLED): pyproject.toml requirements.lock | $(BIN)/python
+	@echo "Installing the pinned packages into $(VENV) (once)"
+	@$(PIP) install --no-deps --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(PIP) check
+	@touch $@
+
+# Debian ships Python without venv; where we may, we add it.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "hushcount needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null; \
+		else echo "this Python has no venv module; install it first (Debian: apt-get install python3-venv)"; exit 1; fi; }
+	@$(PYTHON) -m venv --clear $(VENV)
