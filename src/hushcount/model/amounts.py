@@ -1,8 +1,8 @@
 """Exact decimal amounts of privacy loss: what is charged is rounded up, what is allowed is rounded down.
 
-A float that a person typed, such as 0.1, means the decimal they typed, not the binary number nearest to it; noise is then
-calibrated to *at most* that decimal. So every amount below is a `Decimal`, sums of amounts are exact, and the only roundings
-are the named ones here, each against the spender.
+A float that a person typed, such as 0.1, means the decimal they typed, not the binary number nearest to it; noise is
+then calibrated to *at most* that decimal. So every amount below is a `Decimal`, sums of amounts are exact, and the only
+roundings are the named ones here, each against the spender.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from hushcount.errors import InvalidParameter
 
 Number: TypeAlias = int | float | str | Decimal | Fraction
 
-# 10^-36 is far below any delta in use and keeps a sum of 10^12 charges within the 80 digits that the context holds exactly.
+# 10^-36 is far below any delta in use and keeps a sum of 10^12 charges within the 80 digits that the context holds
+# exactly.
 GRID = Decimal(1).scaleb(-36)
 _CONTEXT = Context(prec=120)
 
@@ -66,6 +67,14 @@ def allow(value: Number) -> Decimal:
     return _to_grid(value, ROUND_FLOOR)
 
 
+def share(value: Decimal, parts: int | Fraction) -> Decimal:
+    """One of `parts` equal shares of an amount, rounded down, so that all shares together never exceed it.
+
+    `Decimal` itself would round a quotient to 28 digits, to the nearest, without a word.
+    """
+    return allow(Fraction(value) / parts)
+
+
 def float_below(value: Decimal) -> float:
     """The largest double that is not above `value`."""
     near = float(value)
@@ -79,12 +88,7 @@ def float_above(value: Decimal) -> float:
 
 
 def _to_grid(value: Number, rounding: str) -> Decimal:
-    if isinstance(value, Fraction):
-        exact = _divide(value, rounding)
-    elif isinstance(value, float):
-        exact = Decimal(value)
-    else:
-        exact = Decimal(value)
+    exact = _divide(value, rounding) if isinstance(value, Fraction) else Decimal(value)
     return exact.quantize(GRID, rounding=rounding, context=_CONTEXT)
 
 

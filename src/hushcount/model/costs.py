@@ -1,9 +1,9 @@
 """Cost events: the only currency between mechanisms, accountants and the ledger.
 
-Charter. A cost event says which kind of randomised step was run, in parameters that a theorem can be applied to; it does not say
-what the step is worth, which is an accountant's business. Kinds are only ever added. The meaning of a kind and of its fields never
-changes. An accountant that does not know a kind refuses it; nothing is ever skipped. All events are for the neighbouring relation
-"one person and all their rows are added or removed".
+Charter. A cost event says which kind of randomised step was run, in parameters that a theorem can be applied to; it
+does not say what the step is worth, which is an accountant's business. Kinds are only ever added. The meaning of a kind
+and of its fields never changes. An accountant that does not know a kind refuses it; nothing is ever skipped. All events
+are for the neighbouring relation "one person and all their rows are added or removed".
 """
 
 from __future__ import annotations
@@ -18,14 +18,21 @@ from hushcount.errors import UnsupportedCost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaussian:
-    """Gaussian noise of standard deviation sigma on an input of l2-sensitivity s, rho = s²/(2 sigma²): (2 rho)^½-GDP, rho-zCDP."""
+    """Gaussian noise of deviation sigma on l2-sensitivity s, rho = s²/(2 sigma²): (2 rho)^½-GDP and rho-zCDP."""
 
     rho: Decimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteGaussian:
-    """Discrete Gaussian noise on integers, same rho: rho-zCDP (Canonne-Kamath-Steinke), and *not* exactly Gaussian DP."""
+    """Discrete Gaussian noise on integers, same rho: rho-zCDP (Canonne, Kamath, Steinke), *not* exactly Gaussian DP."""
+
+    rho: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concentrated:
+    """Any rho-zCDP step, or a sequence of steps held below rho by a filter."""
 
     rho: Decimal
 
@@ -59,11 +66,12 @@ class Failure:
     delta: Decimal
 
 
-Event: TypeAlias = Gaussian | DiscreteGaussian | BoundedRange | Pure | Approximate | Failure
+Event: TypeAlias = Gaussian | DiscreteGaussian | Concentrated | BoundedRange | Pure | Approximate | Failure
 
 KINDS: dict[str, type[Event]] = {
     "gaussian": Gaussian,
     "discrete-gaussian": DiscreteGaussian,
+    "concentrated": Concentrated,
     "bounded-range": BoundedRange,
     "pure": Pure,
     "approximate": Approximate,
@@ -111,7 +119,9 @@ class Cost:
     def from_json(form: dict[str, Any]) -> Cost:
         """The cost that `to_json` wrote. Unknown versions and kinds are refused, never skipped."""
         if form.get("version") != JSON_VERSION:
-            raise UnsupportedCost(f"cost form version {form.get('version')!r} is unknown; this version reads {JSON_VERSION}")
+            raise UnsupportedCost(
+                f"cost form version {form.get('version')!r} is unknown; this version reads {JSON_VERSION}"
+            )
         pairs = []
         for row in form["events"]:
             kind = KINDS.get(row["kind"])

@@ -22,7 +22,7 @@ LARGEST = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Distinct items and, for each, how many people have it (each person adds at most the per-item cap to any one count).
+    """Distinct items and how many people have each (a person adds at most the per-item cap to any one count).
 
     Attributes:
         items: the items, each once, in any order.
@@ -41,10 +41,10 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedHistogram:
-    """Integer weights on a grid: `unit` grid steps are a weight of one, and one person moves the whole by norm at most `unit`.
+    """Integer weights on a grid: `unit` steps are a weight of one, and one person moves the whole by `unit` at most.
 
-    Every item of every bounded list is here, items of weight zero included: the set of items that can be named must not depend
-    on weights (erratum 25).
+    Every item of every bounded list is here, items of weight zero included: the set of items that can be named must not
+    depend on weights (erratum 25).
     """
 
     items: Items
@@ -76,8 +76,8 @@ class Bound:
 class UniformWeights:
     """Each person gives each of their d bounded items floor(2^bits / share^(1/norm)) grid steps.
 
-    `share` is d for weighting "held" (the weighted mechanisms) and max_items for weighting "bound" (the count mechanisms).
-    Either way one person's steps have l_norm at most 2^bits, exactly, whatever the rounding.
+    `share` is d for weighting "held" (the weighted mechanisms) and max_items for weighting "bound" (the count
+    mechanisms). Either way one person's steps have l_norm at most 2^bits, exactly, whatever the rounding.
     """
 
     bound: Bound
@@ -90,8 +90,9 @@ class UniformWeights:
 class UserLists:
     """Bounded item lists of all people, encoded, for policies that visit people one after another.
 
-    Person j holds `items[ids[offsets[j]:offsets[j + 1]]]`. People stand in an order that depends on the salt and on their own
-    identifier only (erratum 28); ids of one person are distinct, in the order asked for. `items` holds exactly the items that occur.
+    Person j holds `items[ids[offsets[j]:offsets[j + 1]]]`. People stand in an order that depends on the salt and on
+    their own identifier only (erratum 28); ids of one person are distinct, in the order asked for. `items` holds
+    exactly the items that occur.
     """
 
     items: Items
@@ -121,4 +122,6 @@ def _check_rows(items: Items, values: Int64s, *, least: int) -> None:
     if values.dtype != np.int64:
         raise InvalidInput(f"counts must be int64, not {values.dtype}; NaN and fractions cannot be counts of people")
     if len(values) and (int(values.min()) < least or int(values.max()) >= LARGEST):
-        raise InvalidInput(f"counts must be from {least} up to 2^62; a count outside would break the stated sensitivity")
+        raise InvalidInput(
+            f"counts must be from {least} up to 2^62; a count outside would break the stated sensitivity"
+        )

@@ -20,11 +20,14 @@ class Release:
 
     Attributes:
         mechanism: the name in `mechanisms.table`.
-        items: released items, sorted by released value (largest first, ties by item) or by item where there are no values.
+        items: released items, sorted by released value (largest first, ties by item) or by item where there are no
+            values.
         counts: noisy integer counts, or None where only names are released.
         noise: the law of the noise on each count.
-        noise_scale: for each count, its noise parameter (standard deviation of a discrete Gaussian, scale b of the others).
-        cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released values.
+        noise_scale: for each count, its noise parameter (standard deviation of a discrete Gaussian, scale b of the
+            others).
+        cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released
+            values.
         cost: what the run actually cost, at most what was reserved for it.
         private: False if the randomness was a fixed test seed.
         truncated: True if the mechanism stopped because its budget or its k was used up, False if it ran out of items.

@@ -1,0 +1,42 @@
+"""What may be spent on one release, in the currency that is in force for the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+from hushcount.model.amounts import Number, positive, probability
+
+_NEEDS_DELTA = (
+    "An item list that is not public cannot be shown with delta = 0 (DVGM Theorem 2); 1e-6 is the usual choice."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RhoBudget:
+    """delta-approximate rho-zCDP: the release may spend at most this rho and this delta."""
+
+    rho: Decimal
+    delta: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class EpsilonBudget:
+    """(epsilon, delta)-DP for this one release."""
+
+    epsilon: Decimal
+    delta: Decimal
+
+
+Budget: TypeAlias = RhoBudget | EpsilonBudget
+
+
+def rho_budget(rho: Number, delta: Number) -> RhoBudget:
+    """A budget of rho and delta; refuses rho <= 0 and delta outside (0, 1)."""
+    return RhoBudget(positive("rho", rho), probability("delta", delta, _NEEDS_DELTA))
+
+
+def epsilon_budget(epsilon: Number, delta: Number) -> EpsilonBudget:
+    """A budget of epsilon and delta; refuses epsilon <= 0 and delta outside (0, 1)."""
+    return EpsilonBudget(positive("epsilon", epsilon), probability("delta", delta, _NEEDS_DELTA))

@@ -1,0 +1,50 @@
+"""Exact coins: each row comes up true with a probability that is any computable real number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.noise import uniform
+from hushcount.noise.decimals import Interval
+from hushcount.noise.source import Draws
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Judge: TypeAlias = Callable[[int, int], Interval]
+
+# The filter trusts a double-precision probability to this relative error and this absolute error.
+RELATIVE = 2.0**-36
+ABSOLUTE = 2.0**-60
+
+
+def accept(draws: Draws, probability: Floats, judge: Judge, number: int = 0) -> Bools:
+    """Exactly Bernoulli(p) for each row, p being the real number that `judge(row, digits)` encloses.
+
+    `probability` approximates p within RELATIVE * p + ABSOLUTE / 2. The uniform number is compared with it; a
+    comparison closer than that is settled by the judge on as many bits as it takes. The result is exact: no error to
+    charge.
+    """
+    first = draws.words(number).astype(np.float64) * 2.0**-64
+    surely = first < probability * (1 - RELATIVE) - ABSOLUTE
+    perhaps = first <= probability * (1 + RELATIVE) + ABSOLUTE
+    for row in np.flatnonzero(perhaps & ~surely).tolist():
+        surely[row] = _below(draws, row, number, judge)
+    return surely
+
+
+def _below(draws: Draws, row: int, number: int, judge: Judge) -> bool:
+    for depth in count(1):
+        least, most = uniform.enclose(draws, row, number, depth)
+        low, high = judge(row, uniform.digits_for(depth))
+        if most <= low:
+            return True
+        # A probability known exactly (low == high) may coincide with an end of the uniform's interval: "not below" is
+        # then certain.
+        if least >= high:
+            return False
+    raise AssertionError("unreachable: the loop above is endless")

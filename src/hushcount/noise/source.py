@@ -1,0 +1,233 @@
+"""Noise sources: the operating system, a secret with a full context, or a test seed that stamps output not private.
+
+Each source is a 32-byte master key. From it come, by HMAC-SHA256 over a purpose, one ChaCha20 stream for draws that
+stand in a row, and one SipHash-2-4 function for draws that belong to an item. A draw for an item is a function of (key,
+purpose, item) alone, so neither the order of rows, nor the partitioning, nor the engine can change an answer. The
+security of the noise is that of these primitives: computational, as with any generator that expands a seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+
+from hushcount.errors import InvalidInput, InvalidParameter
+from hushcount.model.inputs import Items
+from hushcount.noise import siphash
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+class Draws(Protocol):
+    """Endless independent uniform words for each of a number of rows."""
+
+    def __len__(self) -> int: ...
+
+    def words(self, counter: int) -> siphash.Words:
+        """Word number `counter` of every row. The same counter gives the same words."""
+        ...
+
+    def word(self, row: int, counter: int) -> int:
+        """Word number `counter` of one row."""
+        ...
+
+    def at(self, rows: Rows) -> Draws:
+        """The draws of some of the rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKeys:
+    """128-bit keyed digests of items: two equal digests among 10^9 items have probability below 10^-20."""
+
+    digests: npt.NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.digests[0])
+
+    def at(self, rows: Rows) -> ItemKeys:
+        """The keys of some of the items."""
+        return ItemKeys(self.digests[:, rows])
+
+
+class NoiseSource(Protocol):
+    """Where all randomness of one release comes from."""
+
+    private: bool
+
+    def identify(self, items: Items) -> ItemKeys:
+        """Digests under this source's key, from which any number of draws for these items can be had."""
+        ...
+
+    def item_draws(self, purpose: str, keys: ItemKeys) -> Draws:
+        """One row of uniform words for each item; a function of this source, the purpose and the item only."""
+        ...
+
+    def draws(self, purpose: str, rows: int) -> Draws:
+        """`rows` rows of uniform words that belong to no item."""
+        ...
+
+    def salt(self, purpose: str) -> bytes:
+        """Sixteen bytes to key an engine's bounding hash with."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseContext:
+    """What a consistent answer is a function of. None of it may be left out (erratum 9).
+
+    If the data version were missing, equal noise on two snapshots would cancel in their difference and show the exact
+    change.
+    """
+
+    query: str
+    data_version: str
+    mechanism: str
+    mechanism_version: int
+
+    def __post_init__(self) -> None:
+        for name in ("query", "data_version", "mechanism"):
+            if not getattr(self, name):
+                raise InvalidParameter(name, "", "a text that is not empty", "Noise must change whenever this changes.")
+
+
+class _MasterKey:
+    """The machinery that the sources share; `private` says whether the key was a secret."""
+
+    def __init__(self, master: bytes, *, private: bool) -> None:
+        self._master = master
+        self.private = private
+
+    def identify(self, items: Items) -> ItemKeys:
+        try:
+            messages = [item.encode("utf-8", "surrogatepass") for item in items.tolist()]
+        except AttributeError as error:
+            raise InvalidInput("items must be text; cast the item column to text before counting") from error
+        return ItemKeys(siphash.digest128(self._derive("digest", "")[: siphash.KEY_BYTES], messages))
+
+    def item_draws(self, purpose: str, keys: ItemKeys) -> Draws:
+        return _start_item_draws(self._derive("items", purpose)[: siphash.KEY_BYTES], keys)
+
+    def draws(self, purpose: str, rows: int) -> Draws:
+        return _StreamDraws(self._derive("stream", purpose), rows)
+
+    def salt(self, purpose: str) -> bytes:
+        return self._derive("salt", purpose)[:16]
+
+    def _derive(self, kind: str, purpose: str) -> bytes:
+        return hmac.digest(self._master, _framed("hushcount noise 1", kind, purpose), hashlib.sha256)
+
+
+class SystemSource(_MasterKey):
+    """A fresh 256-bit key from the operating system for each release. The default."""
+
+    def __init__(self) -> None:
+        super().__init__(os.urandom(32), private=True)
+
+
+class KeyedSource(_MasterKey):
+    """The same answer for the same question: the key is HMAC-SHA256 of a secret over the whole context.
+
+    Guarantee: computational. Whoever knows the secret knows the noise; whoever does not cannot tell it from fresh
+    noise. A repeat costs nothing only because the bytes are the same; the ledger must still record the first time
+    (errata 9, 41).
+    """
+
+    def __init__(self, secret: bytes, context: NoiseContext) -> None:
+        if len(secret) < 32:
+            raise InvalidParameter(
+                "secret", f"{len(secret)} bytes", "at least 32 bytes", "Make one with os.urandom(32)."
+            )
+        parts = (context.query, context.data_version, context.mechanism, str(context.mechanism_version))
+        super().__init__(hmac.digest(secret, _framed("hushcount release 1", *parts), hashlib.sha256), private=True)
+
+
+class SeededSource(_MasterKey):
+    """For tests only: anybody can repeat these draws, so a release made with them is not private (erratum 37)."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(hashlib.sha256(_framed("hushcount test seed", str(seed))).digest(), private=False)
+
+
+def _framed(*parts: str) -> bytes:
+    # Lengths in front make the encoding injective: no two different contexts give the same bytes.
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
+
+
+def _start_item_draws(key: bytes, keys: ItemKeys) -> _ItemDraws:
+    state = siphash.start(key, len(keys), wide=False)
+    for block in keys.digests:
+        siphash.absorb(state, block)
+    return _ItemDraws(state)
+
+
+class _ItemDraws:
+    def __init__(self, state: siphash.State) -> None:
+        self._state = state
+
+    def __len__(self) -> int:
+        return len(self._state[0])
+
+    def words(self, counter: int) -> siphash.Words:
+        return siphash.words(self._state, counter)
+
+    def word(self, row: int, counter: int) -> int:
+        return int(self.at(np.array([row])).words(counter)[0])
+
+    def at(self, rows: Rows) -> Draws:
+        v0, v1, v2, v3 = (part[rows] for part in self._state)
+        return _ItemDraws((v0, v1, v2, v3))
+
+
+class _StreamDraws:
+    def __init__(self, key: bytes, length: int, rows: Rows | None = None) -> None:
+        self._key, self._length, self._rows = key, length, rows
+
+    def __len__(self) -> int:
+        return self._length if self._rows is None else len(self._rows)
+
+    def words(self, counter: int) -> siphash.Words:
+        # The counter is the nonce: each word number has a ChaCha20 stream of its own, so any one can be had at any
+        # time.
+        nonce = bytes(8) + counter.to_bytes(8, "little")
+        stream = Cipher(algorithms.ChaCha20(self._key, nonce), mode=None).encryptor()
+        words = np.frombuffer(stream.update(bytes(8 * self._length)), dtype="<u8").astype(np.uint64, copy=False)
+        return words if self._rows is None else words[self._rows]
+
+    def word(self, row: int, counter: int) -> int:
+        return int(self.words(counter)[row])
+
+    def at(self, rows: Rows) -> Draws:
+        return _StreamDraws(self._key, self._length, rows if self._rows is None else self._rows[rows])
+
+
+class Joined:
+    """The rows of some draws and, after them, the rows of others."""
+
+    def __init__(self, first: Draws, second: Draws) -> None:
+        self._first, self._second = first, second
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._second)
+
+    def words(self, counter: int) -> siphash.Words:
+        """Word number `counter` of every row."""
+        return np.concatenate([self._first.words(counter), self._second.words(counter)])
+
+    def word(self, row: int, counter: int) -> int:
+        """Word number `counter` of one row."""
+        split = len(self._first)
+        return self._first.word(row, counter) if row < split else self._second.word(row - split, counter)
+
+    def at(self, rows: Rows) -> Draws:
+        """The draws of some of the rows, which must not mix the order of the two parts."""
+        split = len(self._first)
+        return Joined(self._first.at(rows[rows < split]), self._second.at(rows[rows >= split] - split))
