@@ -1,0 +1,77 @@
+"""KnownLap (LI Algorithm 1): counts of every item on a public list, with discrete Laplace noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from hushcount.mechanisms.counts.rows import listed_counts, release_counts, require_public_list
+from hushcount.mechanisms.plan import pure_epsilon
+from hushcount.model.amounts import whole
+from hushcount.model.budgets import Budget
+from hushcount.model.costs import Cost, Pure
+from hushcount.model.inputs import Histogram, Items
+from hushcount.model.releases import Release
+from hushcount.noise.laplace import discrete_laplace
+from hushcount.noise.source import NoiseSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownLaplacePlan:
+    """Noise of scale cap/epsilon on each count; a person is in at most max_items counts."""
+
+    name: str
+    max_items: int
+    per_item_cap: int
+    epsilon: Decimal
+    public_items: Items
+    cost: Cost
+
+
+def plan_known_laplace(budget: Budget, max_items: int, public_items: Items, per_item_cap: int = 1) -> KnownLaplacePlan:
+    """Epsilon for each count so that max_items of them fit the budget. LI's epsilon_per is twice this epsilon."""
+    whole("max_items", max_items, most=2**31)
+    require_public_list(public_items)
+    # A person cannot be in more counts than there are on the list.
+    parts = min(max_items, len(public_items))
+    epsilon = pure_epsilon(budget, parts)
+    cost = Cost.of((Pure(epsilon=epsilon), parts))
+    return KnownLaplacePlan(
+        name="known-laplace",
+        max_items=max_items,
+        per_item_cap=per_item_cap,
+        epsilon=epsilon,
+        public_items=public_items,
+        cost=cost,
+    )
+
+
+def run_known_laplace(histogram: Histogram, plan: KnownLaplacePlan, source: NoiseSource) -> Release:
+    """A noisy count for every listed item, zeros included; items that are not listed are left out.
+
+    Guarantee: each count is epsilon-DP, a person moves at most max_items of them: max_items epsilon-DP, max_items
+    epsilon tanh(epsilon/2)-zCDP; no delta. With epsilon = epsilon_per/2 this is LI's Delta epsilon_per-bounded range
+    (Lemma 5.2).
+    Assumes: the list is public, declared and not observed (erratum 4); each person adds at most cap to each of at most
+    max_items counts.
+
+    | edge case | result |
+    |---|---|
+    | empty histogram | noise around zero for every listed item |
+    | noisy counts below zero | stay as they are; clamping is the reader's post-processing |
+
+    Source: LI Algorithm 1 with discrete noise on integers.
+    """
+    counts = listed_counts(histogram, plan.public_items)
+    rate = Fraction(plan.epsilon) / plan.per_item_cap
+    draws = source.item_draws(plan.name, source.identify(plan.public_items))
+    noisy = counts + discrete_laplace(draws, rate)
+    return release_counts(
+        plan,
+        plan.public_items,
+        noisy,
+        noise=("discrete-laplace", float(1 / rate)),
+        cutoff=None,
+        source=source,
+    )

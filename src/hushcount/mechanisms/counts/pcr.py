@@ -1,0 +1,207 @@
+"""PCR, Private Count Release (Rogers 2024): counts with no item list and no bound on the items of a person."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from hushcount.accounting.filters import Filter
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.counts.rows import release_counts
+from hushcount.mechanisms.plan import concentrated
+from hushcount.mechanisms.ranking import Ranking, bottom_odds, rank, with_bottom
+from hushcount.model.amounts import Number, charge, positive, share, whole
+from hushcount.model.budgets import Budget
+from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
+from hushcount.model.inputs import Histogram, Int64s, Items
+from hushcount.model.releases import Release
+from hushcount.noise.gaussian import discrete_gaussian
+from hushcount.noise.gumbel import peel
+from hushcount.noise.source import ItemKeys, NoiseSource
+
+# A rational just below the square root of two: rho doubles with each step (erratum 13: eps <- sqrt(2) eps, not sqrt(2
+# eps)).
+_ROOT_TWO = Decimal("1.41421356")
+_CALLS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PcrPlan:
+    """Parameters of PCR Algorithm 2: first epsilon, delta of a selection, rows to choose from, wanted error."""
+
+    name: str
+    max_items: None
+    per_item_cap: int
+    rows: int
+    fetched: int
+    epsilon_first: Decimal
+    delta_step: Decimal
+    relative_error: float
+    rho: Decimal
+    delta: Decimal
+    cost: Cost
+
+
+def plan_pcr(
+    budget: Budget,
+    per_item_cap: int = 1,
+    *,
+    rows: int = 10_000,
+    epsilon_first: Number = "0.0005",
+    relative_error: float = 0.1,
+) -> PcrPlan:
+    """The paper's parameters are the defaults; delta is split over 100,000 selections, as there."""
+    whole("rows", rows, most=2**24)
+    first = positive("epsilon_first", epsilon_first)
+    if not 0 < relative_error < math.inf:
+        raise InvalidParameter("relative_error", relative_error, "above zero", "0.1 asks for ten per cent.")
+    total = concentrated(budget)
+    if total.rho < first**2 / 4:
+        raise InvalidParameter(
+            "rho", total.rho, f"at least epsilon_first²/4 = {first**2 / 4}", "Not even one step fits."
+        )
+    return PcrPlan(
+        name="pcr",
+        max_items=None,
+        per_item_cap=per_item_cap,
+        rows=rows,
+        # Twice as many as are looked at, so that releases do not soon use up the rows behind them.
+        fetched=2 * rows,
+        epsilon_first=first,
+        delta_step=share(total.delta, _CALLS),
+        relative_error=relative_error,
+        rho=total.rho,
+        delta=total.delta,
+        cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),
+    )
+
+
+def level_epsilon(plan: PcrPlan, level: int) -> Decimal:
+    """Epsilon after `level` bottoms: times the square root of two for each."""
+    return plan.epsilon_first * Decimal(2) ** (level // 2) * (_ROOT_TWO if level % 2 else 1)
+
+
+def count_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
+    """Sigma of PCR eq. (2), clamped from below at 2/epsilon, in units of the per-item cap.
+
+    A count costs 1/(2 sigma²), and a step reserves epsilon²/4 = epsilon²/8 + epsilon²/8 for selection and count: that
+    needs sigma >= 2/epsilon. The paper says "as long as sigma > 2/eps" and nothing for the other case, where a success
+    would cost up to 2.0 times (r = 0.05) or 9.9 times (r = 0.02) what was reserved (erratum 11). Where the clamp acts,
+    the wanted relative error is missed and the released noise scale says by how much.
+    """
+    wanted = (plan.relative_error / 1.5) * (1 + math.log(plan.rows / float(plan.delta_step)) / float(epsilon))
+    return max(wanted, 2 / float(epsilon) * (1 + 1e-15))
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run under way: what may still be selected, what has been released, and what it cost."""
+
+    plan: PcrPlan
+    source: NoiseSource
+    top: Ranking
+    keys: ItemKeys
+    left: Int64s
+    filter: Filter
+    items: list[Items] = field(default_factory=list)
+    counts: list[Int64s] = field(default_factory=list)
+    stddevs: list[float] = field(default_factory=list)
+    spent: list[Cost] = field(default_factory=list)
+
+    def spend(self, cost: Cost) -> None:
+        """Charge `cost`; the filter raises before anything is spent if it does not fit."""
+        self.filter.spend(cost)
+        self.spent.append(cost)
+
+
+def run_pcr(histogram: Histogram, plan: PcrPlan, source: NoiseSource) -> Release:
+    """Select the largest counts one by one, above a threshold that falls as epsilon grows, until the budget is used.
+
+    Guarantee: delta-approximate rho-zCDP by the filter of Whitehouse et al. (PCR Theorems 5 and 6; its (epsilon, delta)
+    form has rho where the print has 2, erratum 14). Each selection is delta_step-approximate epsilon²/8-zCDP (Theorem
+    4), each count 1/(2 sigma²)-zCDP with the sigma that is used. Every step, bottoms included, is charged before its
+    output is used, and the loop stops when the next step's full reserve does not fit (erratum 16).
+    Assumes: one person adds at most cap to any one count; nothing about how many counts.
+
+    | edge case | result |
+    |---|---|
+    | empty histogram | empty release; bottoms are drawn and charged until the budget is used |
+    | fewer than rows + 1 items, complete | boundary count zero |
+    | fewer than rows + 1 items, not complete | refused |
+    | all items tie | none is strictly above the boundary unless the boundary is zero |
+
+    Source: PCR Algorithms 1 and 2. Corrected: at each level the boundary is the true count at rank rows + 1 of what is
+    left, and where fewer rows were fetched the last fetched row, with a smaller top; it is never taken as zero unless
+    the data ends there (erratum 12); ties need no order; sigma is clamped (11); noisy Gumbel scores are never released
+    (6, 15). At a fixed epsilon, repeated selection of the top one is peeling, so one set of Gumbel numbers serves a
+    whole level (the same law, far fewer draws).
+    """
+    top = rank(histogram, plan.fetched)
+    run = _Run(plan, source, top, source.identify(top.items), np.arange(plan.fetched + 1), Filter(plan.rho, plan.delta))
+    level = 0
+    while run.filter.fits(_selection_cost(plan, level) + _count_cost(plan, level)):
+        chosen = _select(run, level)
+        _count(run, level, chosen)
+        run.left = np.setdiff1d(run.left, chosen, assume_unique=True)
+        level += 1
+    return _release(run, level - 1)
+
+
+def _select(run: _Run, level: int) -> Int64s:
+    """Rows selected at this level, each charged with its count before use, until bottom comes up or no step fits."""
+    plan = run.plan
+    selection = _selection_cost(plan, level)
+    step = selection + _count_cost(plan, level)
+    rate = Fraction(level_epsilon(plan, level)) / plan.per_item_cap
+    counts = run.top.counts[run.left]
+    boundary = int(counts[min(plan.rows, len(counts) - 1)])
+    rows = run.left[counts > boundary]
+    bottom = (boundary + plan.per_item_cap, bottom_odds(plan.rows, Fraction(plan.delta_step)), rate)
+    draws, candidates = with_bottom(run.source, f"pcr/{level}", run.keys.at(rows), run.top.counts[rows], bottom)
+    chosen = []
+    for place in peel(draws, candidates).tolist():
+        if not run.filter.fits(step):
+            break
+        if place == len(rows):
+            run.spend(selection)
+            break
+        run.spend(step)
+        chosen.append(rows[place])
+    return np.array(chosen, dtype=np.int64)
+
+
+def _count(run: _Run, level: int, chosen: Int64s) -> None:
+    stddev = count_stddev(run.plan, level_epsilon(run.plan, level)) * run.plan.per_item_cap
+    noise = discrete_gaussian(run.source.item_draws("pcr/count", run.keys.at(chosen)), Fraction(stddev) ** 2)
+    run.items.append(run.top.items[chosen])
+    run.counts.append(run.top.counts[chosen] + noise)
+    run.stddevs += [stddev] * len(chosen)
+
+
+def _selection_cost(plan: PcrPlan, level: int) -> Cost:
+    return Cost.of(BoundedRange(epsilon=level_epsilon(plan, level)), Failure(delta=plan.delta_step))
+
+
+def _count_cost(plan: PcrPlan, level: int) -> Cost:
+    stddev = count_stddev(plan, level_epsilon(plan, level))
+    return Cost.of(DiscreteGaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))))
+
+
+def _release(run: _Run, last_level: int) -> Release:
+    plan = run.plan
+    # From the last epsilon only: the boundary count itself is private.
+    odds = math.log(plan.rows / float(plan.delta_step))
+    cutoff = plan.per_item_cap * (1 + odds / float(level_epsilon(plan, last_level)))
+    release = release_counts(
+        plan,
+        np.concatenate(run.items),
+        np.concatenate(run.counts),
+        noise=("discrete-gaussian", np.array(run.stddevs)),
+        cutoff=cutoff,
+        source=run.source,
+    )
+    return replace(release, cost=Cost.total(run.spent))

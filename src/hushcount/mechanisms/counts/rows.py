@@ -1,0 +1,58 @@
+"""Released rows: noisy counts sorted by released value, so that the order carries nothing that was not released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.plan import Plan
+from hushcount.model.inputs import Histogram, Int64s, Items
+from hushcount.model.releases import Law, Release
+from hushcount.noise.source import NoiseSource
+
+
+def release_counts(
+    plan: Plan,
+    items: Items,
+    counts: Int64s,
+    *,
+    noise: tuple[Law, float | npt.NDArray[np.float64]],
+    cutoff: float | None,
+    source: NoiseSource,
+) -> Release:
+    """A release of noisy counts, largest first, equal ones by item; `noise` is the law and its scale(s)."""
+    law, scale = noise
+    by_item = np.argsort(items, kind="stable")
+    order = by_item[np.argsort(-counts[by_item], kind="stable")]
+    return Release(
+        mechanism=plan.name,
+        items=items[order],
+        counts=counts[order],
+        noise=law,
+        noise_scale=np.broadcast_to(np.asarray(scale, dtype=np.float64), counts.shape)[order],
+        cutoff=cutoff,
+        cost=plan.cost,
+        private=source.private,
+    )
+
+
+def listed_counts(histogram: Histogram, listed: Items) -> Int64s:
+    """The count of each item of a list, zeros included, in the list's own order; items that are not on it are left out.
+
+    The list must be public or already released, never the items observed (erratum 4).
+    """
+    known: Mapping[str, int] = dict(zip(histogram.items.tolist(), histogram.counts.tolist(), strict=True))
+    return np.array([known.get(item, 0) for item in listed.tolist()], dtype=np.int64)
+
+
+def require_public_list(public_items: Items | None) -> Items:
+    """Refuse a missing, empty or repeating public list."""
+    listed = [] if public_items is None else public_items.tolist()
+    if public_items is None or not listed or len(set(listed)) != len(listed):
+        raise InvalidParameter(
+            "public_items", f"{len(listed)} entries", "a public list that is not empty, each item once"
+        )
+    return public_items

@@ -1,0 +1,123 @@
+"""k-TSGD thresholded release (DVGM Definition 8): names and counts together, with one truncated noise for both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.counts.rows import listed_counts, release_counts, require_public_list
+from hushcount.mechanisms.plan import pure_epsilon
+from hushcount.mechanisms.selection.optimal import require_complete
+from hushcount.model.amounts import charge, share, whole
+from hushcount.model.budgets import Budget
+from hushcount.model.costs import Approximate, Cost
+from hushcount.model.inputs import Histogram, Items
+from hushcount.model.releases import Release
+from hushcount.noise import decimals
+from hushcount.noise.source import NoiseSource
+from hushcount.noise.tsgd import truncated_geometric
+
+MOST_ITEMS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsgdPlan:
+    """Noise on -bound..bound with rate epsilon; counts above the bound are shown.
+
+    `public_items` and `public_threshold` are set for the two-threshold form: listed items are shown above their own
+    threshold.
+    """
+
+    name: str
+    max_items: int
+    epsilon: Decimal
+    bound: int
+    cost: Cost
+    public_items: Items | None = None
+    public_threshold: int = 0
+
+
+def plan_tsgd(
+    budget: Budget, max_items: int, *, public_items: Items | None = None, public_threshold: int = 0
+) -> TsgdPlan:
+    """The smallest bound k with P[X = k] <= delta (DVGM Definition 7), for each of at most three items of a person.
+
+    The ceiling in k leaves a part of delta unspent (0.77 of it is spent at (1, 1e-5)): what is charged is P[X = k]
+    itself (erratum 20).
+    """
+    if whole("max_items", max_items) > MOST_ITEMS:
+        raise InvalidParameter(
+            "max_items", max_items, "at most 3 for 'tsgd'", "Use method 'gaussian-threshold' or 'pcr'."
+        )
+    if public_items is not None:
+        require_public_list(public_items)
+    epsilon, delta = pure_epsilon(budget, max_items), share(budget.delta, max_items)
+    rate = float(epsilon)
+    bound = max(1, math.ceil(math.log1p(math.tanh(rate / 2) * (1 / float(delta) - 1)) / rate) - 1)
+    while end_mass(epsilon, bound) > Fraction(delta):
+        bound += 1
+    name = "tsgd" if public_items is None else "tsgd-public"
+    cost = Cost.of((Approximate(epsilon=epsilon, delta=charge(end_mass(epsilon, bound))), max_items))
+    return TsgdPlan(
+        name=name,
+        max_items=max_items,
+        epsilon=epsilon,
+        bound=bound,
+        cost=cost,
+        public_items=public_items,
+        public_threshold=public_threshold,
+    )
+
+
+def end_mass(epsilon: Decimal, bound: int) -> Fraction:
+    """P[X = k] of the k-TSGD, rounded up: e^(-k eps) (1 - e^-eps) / (1 + e^-eps - 2 e^(-(k+1) eps))."""
+    low, high = decimals.exp(-Fraction(epsilon), 40)
+    return (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
+
+
+def run_tsgd(histogram: Histogram, plan: TsgdPlan, source: NoiseSource) -> Release:
+    """Noisy counts of all items whose noisy count exceeds the bound.
+
+    Guarantee: (epsilon, P[X = bound])-DP for each item, each person being in at most max_items of them (DVGM Theorem
+    6). Noise never exceeds the bound, so an item that nobody has can never be shown, and items need no list.
+    Assumes: each person is counted in at most max_items items, once in each; the histogram is complete.
+
+    | edge case | result |
+    |---|---|
+    | empty histogram | empty release (listed items: their noise), full cost |
+    | an item of one person | shown with probability P[X = bound] <= delta |
+    | an item of 2 bound + 1 people | always shown |
+
+    With a public list: listed items get the same noise, zeros included, and are shown above `public_threshold`;
+    unlisted ones above the bound (DVGM section 5). Source: DVGM Definitions 6-8. Corrected: exponents of Theorem 5's
+    proof (erratum 19), numerics of k (21).
+    """
+    require_complete(histogram)
+    items, counts = histogram.items, histogram.counts
+    threshold = np.full(len(items), plan.bound, dtype=np.int64)
+    if plan.public_items is not None:
+        listed = listed_counts(histogram, plan.public_items)
+        unlisted = (
+            ~np.isin(items.astype(str), plan.public_items.astype(str)) if len(items) else np.zeros(0, dtype=np.bool_)
+        )
+        threshold = np.concatenate([np.full(len(listed), plan.public_threshold, dtype=np.int64), threshold[unlisted]])
+        items = np.concatenate([plan.public_items, items[unlisted]])
+        counts = np.concatenate([listed, counts[unlisted]])
+    noise = truncated_geometric(
+        source.item_draws(plan.name, source.identify(items)), Fraction(plan.epsilon), plan.bound
+    )
+    noisy = counts + noise
+    shown = noisy > threshold
+    return release_counts(
+        plan,
+        items[shown],
+        noisy[shown],
+        noise=("truncated-geometric", 1 / float(plan.epsilon)),
+        cutoff=float(plan.bound + 1),
+        source=source,
+    )

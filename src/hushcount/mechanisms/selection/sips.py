@@ -1,0 +1,70 @@
+"""DP-SIPS: scalable, iterative partition selection (Swanberg, Desfontaines and Haney), the default of `vocab`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hushcount.mechanisms.plan import concentrated
+from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union, release_names
+from hushcount.model.amounts import positive, share, whole
+from hushcount.model.budgets import Budget, RhoBudget
+from hushcount.model.costs import Cost
+from hushcount.model.inputs import Incidence
+from hushcount.model.releases import Release
+from hushcount.noise.source import NoiseSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SipsPlan:
+    """One weighted-Gaussian plan for each round; later rounds have more budget and a lower threshold."""
+
+    name: str
+    rounds: tuple[UnionPlan, ...]
+    max_items: int
+    cost: Cost
+
+
+def plan_sips(budget: Budget, max_items: int, *, rounds: int = 3, ratio: Fraction = Fraction(1, 3)) -> SipsPlan:
+    """Split the budget geometrically: round i gets the share ratio^(rounds-1-i), normalised (SIPS Algorithm 3).
+
+    `ratio` is budget(round i) / budget(round i+1): the text of the paper has it inverted (erratum 31). Under (epsilon,
+    delta) the rounds are accounted as Gaussian DP, which allows a rho about 18 % larger than zCDP would (erratum 35).
+    """
+    whole("rounds", rounds, most=50)
+    positive("ratio", ratio)
+    total = concentrated(budget, gaussian_only=True)
+    weights = [Fraction(ratio) ** (rounds - 1 - i) for i in range(rounds)]
+    plans = []
+    for weight in weights:
+        part = weight / sum(weights)
+        plans.append(
+            plan_union(
+                "weighted", "gaussian", RhoBudget(share(total.rho, 1 / part), share(total.delta, 1 / part)), max_items
+            )
+        )
+    return SipsPlan(name="sips", rounds=tuple(plans), max_items=max_items, cost=Cost.total(plan.cost for plan in plans))
+
+
+def run_sips(incidence: Incidence, plan: SipsPlan, source: NoiseSource) -> Release:
+    """Name items in rounds: what a round names is taken out of everybody's list, so the rest weighs more in the next.
+
+    Guarantee: delta-approximate rho-zCDP, rho and delta the sums over rounds (SIPS Theorem 14), and Gaussian DP with
+    mu² = 2 rho beside delta.
+    Assumes: the incidence bounds each person afresh in each round, with that round's salt (erratum 34).
+
+    | edge case | result |
+    |---|---|
+    | nothing named in a round | the next round goes on with the same lists |
+    | no data | an empty release at full cost |
+
+    Source: SIPS Algorithm 3. Corrected: weights by the truncated size (erratum 30), the strict test (32), only
+    *released* items are taken out (34).
+    """
+    named = np.array([], dtype=object)
+    for number, one in enumerate(plan.rounds):
+        found = name_items(incidence, one, source, without=named if len(named) else None, purpose=f"sips/{number}")
+        named = np.concatenate([named, found])
+    return release_names(plan, named, cutoff=plan.rounds[-1].threshold, source=source)

@@ -1,0 +1,72 @@
+"""Thresholds: how high the bar must be so that items of one person alone are named with probability at most delta.
+
+If t of a person's items are held by nobody else, the release shows none of them with probability at least 1 - delta,
+whatever t up to the bound. All roundings go up; a part in 10^12 is added for the arithmetic of doubles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+
+from hushcount.accounting.convert import split_delta
+from hushcount.accounting.normal import isf
+from hushcount.model.amounts import float_below
+
+_ROUNDING = 1 + 1e-12
+_EXACT_UP_TO = 1000
+
+
+def gaussian_threshold(stddev: float, delta: Decimal, max_items: int, novel_weight: Callable[[int], float]) -> float:
+    """Max over t <= max_items of novel_weight(t) + stddev * z(t), P[Z > z(t)] = 1 - (1 - delta)^(1/t).
+
+    DPSU Theorem 5.1 (with its eq. 5.1 corrected: the weight is subtracted before dividing by sigma, erratum 26) and
+    SIPS Algorithm 2 line 9. The share of delta is computed by expm1/log1p: as printed it is 0.0 in doubles at delta =
+    1e-15 (erratum 29).
+    """
+    return _ROUNDING * _worst(max_items, novel_weight, lambda t: stddev * isf(split_delta(delta, t)))
+
+
+def laplace_threshold(scale: float, delta: Decimal, max_items: int, novel_weight: Callable[[int], float]) -> float:
+    """Max over t <= max_items of novel_weight(t) + scale * ln(1 / (2 (1 - (1 - delta)^(1/t)))); DPSU Theorem 4.1.
+
+    Never below the largest novel weight: for delta above a half the logarithm would turn negative and the tail formula
+    change.
+    """
+    return _ROUNDING * _worst(
+        max_items, novel_weight, lambda t: scale * max(0.0, -math.log(2 * float(split_delta(delta, t))))
+    )
+
+
+def greedy_threshold(scale: float, delta: Decimal, max_items: int) -> float:
+    """The bar for the greedy weighting: novel weights add up to at most one, in any split over at most max_items items.
+
+    -ln(1 - e^(-(rho - w)/scale)/2) is convex in w for rho >= w, so the worst split is one item of weight one and the
+    rest of weight zero (erratum 36, repaired): solve 1 - (1 - e^(-(rho-1)/scale)/2) (1 -
+    e^(-rho/scale)/2)^(max_items-1) <= delta by bisection.
+    """
+
+    def shown(level: float) -> float:
+        one = math.log1p(-math.exp(-(level - 1) / scale) / 2)
+        rest = math.log1p(-math.exp(-level / scale) / 2)
+        return -math.expm1(one + (max_items - 1) * rest)
+
+    allowed = float_below(delta) / _ROUNDING
+    low, high = 1.0, 2.0
+    while shown(high) > allowed:
+        high *= 2
+    if shown(low) <= allowed:
+        return low
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if shown(middle) > allowed else (low, middle)
+    return high * _ROUNDING
+
+
+def _worst(max_items: int, novel_weight: Callable[[int], float], quantile: Callable[[int], float]) -> float:
+    exact = max(novel_weight(t) + quantile(t) for t in range(1, min(max_items, _EXACT_UP_TO) + 1))
+    if max_items <= _EXACT_UP_TO:
+        return exact
+    # Beyond: the weight falls and the quantile rises with t, so the two ends bound every t between them from above.
+    return max(exact, novel_weight(_EXACT_UP_TO) + quantile(max_items))

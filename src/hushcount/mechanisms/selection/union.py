@@ -1,0 +1,165 @@
+"""Set union: a weighting times a keep primitive, the seven named mechanisms that run in one round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias, assert_never
+
+import numpy as np
+
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.plan import Plan, gaussian_noise, inverse_above, pure_epsilon
+from hushcount.mechanisms.selection.keep import keep_gaussian, keep_laplace
+from hushcount.mechanisms.selection.threshold import gaussian_threshold, greedy_threshold, laplace_threshold
+from hushcount.mechanisms.weighting.greedy import greedy
+from hushcount.mechanisms.weighting.policy import l1_descent, l2_descent
+from hushcount.model.amounts import charge, whole
+from hushcount.model.budgets import Budget
+from hushcount.model.costs import Cost, Failure, Gaussian, Pure
+from hushcount.model.inputs import Bound, Incidence, Items, UniformWeights, WeightedHistogram
+from hushcount.model.releases import Release
+from hushcount.noise.source import NoiseSource
+
+Weighting: TypeAlias = Literal["count", "weighted", "policy", "greedy"]
+Primitive: TypeAlias = Literal["laplace", "gaussian"]
+
+# How far above the threshold, in noise scales, a policy stops adding weight: DPSU Table 2 and section 6.2.3.
+_POLICY_MARGIN = {"laplace": 5.0, "gaussian": 3.0}
+# A weight of one grid step, the most by which integer rounding can raise a novel weight (policy Laplace hands out
+# leftovers).
+_GRID_STEP = 2.0**-30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnionPlan:
+    """Calibrated parameters; noise and thresholds in units of weight one, the sensitivity of every weighting here."""
+
+    name: str
+    weighting: Weighting
+    primitive: Primitive
+    max_items: int
+    noise_scale: float
+    threshold: float
+    full: float
+    cost: Cost
+
+
+def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, max_items: int) -> UnionPlan:
+    """Calibrate noise and threshold.
+
+    Args:
+        weighting: "count" gives each held item 1/max_items (l1) or 1/sqrt(max_items) (l2), "weighted" 1/d or 1/sqrt(d)
+            for a person holding d, "policy" re-routes weight from items that are already full, "greedy" fills a
+            person's own most frequent items first.
+        primitive: the noise whose threshold test is simulated.
+        budget: what may be spent.
+        max_items: at most this many items are taken from each person; chosen in advance, not from the data (erratum
+            39).
+    """
+    whole("max_items", max_items, most=2**20)
+    if weighting == "greedy" and primitive != "laplace":
+        raise InvalidParameter(
+            "primitive",
+            primitive,
+            "'laplace' for the greedy weighting",
+            "Its l2-sensitivity is not better than its l1.",
+        )
+    name = "greedy" if weighting == "greedy" else f"{weighting}-{primitive}"
+    if primitive == "gaussian":
+        stddev, delta = gaussian_noise(budget)
+        threshold = gaussian_threshold(stddev, delta, max_items, _novel_weight(weighting, 2, max_items))
+        cost = Cost.of(Gaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))), Failure(delta=delta))
+        scale = stddev
+    else:
+        epsilon, delta = pure_epsilon(budget), budget.delta
+        scale = inverse_above(epsilon)
+        if weighting == "greedy":
+            threshold = greedy_threshold(scale, delta, max_items)
+        else:
+            threshold = laplace_threshold(scale, delta, max_items, _novel_weight(weighting, 1, max_items))
+        cost = Cost.of(Pure(epsilon=charge(epsilon)), Failure(delta=delta))
+    full = threshold + _POLICY_MARGIN[primitive] * scale
+    return UnionPlan(
+        name=name,
+        weighting=weighting,
+        primitive=primitive,
+        max_items=max_items,
+        noise_scale=scale,
+        threshold=threshold,
+        full=full,
+        cost=cost,
+    )
+
+
+def run_union(incidence: Incidence, plan: UnionPlan, source: NoiseSource) -> Release:
+    """Weigh the bounded lists, then name each item with the probability that its noisy weight exceeds the threshold.
+
+    Guarantee (one person and all their rows added or removed): Gaussian primitives are delta-approximate rho-zCDP, and
+    given that no novel item is named, Gaussian DP with mu = 1/noise_scale; Laplace primitives are (epsilon, delta)-DP.
+    Assumes: the incidence bounds each person to max_items by that person's own items and the salt alone.
+
+    | edge case | result |
+    |---|---|
+    | no people, no items | an empty release at full cost |
+    | one person | their items are named with probability at most delta |
+    | an item of weight zero | may be named, with the probability of weight zero (erratum 25) |
+
+    Source: DPSU (Gopi et al.) Algorithms 1-5 and 7; GW (Carvalho et al.) repaired. Corrected: only items of the
+    *bounded* lists can be named (erratum 24), zero weights included (25); the strict test `>` (32); full budgets fill
+    to the cut-off (23); thresholds for many novel items of a greedy person (36); no l1-descent under Gaussian noise
+    (22).
+    """
+    named = name_items(incidence, plan, source, without=None, purpose=plan.name)
+    return release_names(plan, named, cutoff=plan.threshold, source=source)
+
+
+def name_items(
+    incidence: Incidence, plan: UnionPlan, source: NoiseSource, *, without: Items | None, purpose: str
+) -> Items:
+    """One round: the items named, leaving out those named before (`without`)."""
+    bound = Bound(max_items=plan.max_items, salt=source.salt(f"bound/{purpose}"), without=without)
+    histogram = _weigh(incidence, plan, bound)
+    if plan.primitive == "gaussian":
+        return keep_gaussian(
+            histogram, stddev=plan.noise_scale, threshold=plan.threshold, source=source, purpose=purpose
+        )
+    return keep_laplace(histogram, scale=plan.noise_scale, threshold=plan.threshold, source=source, purpose=purpose)
+
+
+def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSource) -> Release:
+    """A release of names, sorted by name, so that the order carries nothing."""
+    return Release(
+        mechanism=plan.name,
+        items=np.sort(items),
+        counts=None,
+        noise="none",
+        noise_scale=None,
+        cutoff=cutoff,
+        cost=plan.cost,
+        private=source.private,
+    )
+
+
+def _weigh(incidence: Incidence, plan: UnionPlan, bound: Bound) -> WeightedHistogram:
+    norm: Literal[1, 2] = 2 if plan.primitive == "gaussian" else 1
+    match plan.weighting:
+        case "count":
+            return incidence.weights(UniformWeights(bound=bound, norm=norm, share="bound"))
+        case "weighted":
+            return incidence.weights(UniformWeights(bound=bound, norm=norm, share="held"))
+        case "policy":
+            lists = incidence.lists(bound, "key")
+            return l2_descent(lists, plan.full, max_items=plan.max_items) if norm == 2 else l1_descent(lists, plan.full)
+        case "greedy":
+            return greedy(incidence.lists(bound, "frequency"), plan.full)
+        case _:
+            assert_never(plan.weighting)
+
+
+def _novel_weight(weighting: Weighting, norm: Literal[1, 2], max_items: int) -> Callable[[int], float]:
+    """The most that each of t items held by one person alone can weigh: the paper's number and a grid step."""
+    if weighting == "count":
+        return lambda _: max_items ** (-1 / norm) + _GRID_STEP
+    return lambda t: t ** (-1 / norm) + _GRID_STEP

@@ -1,0 +1,90 @@
+"""KnownGumb (LI Algorithm 2): the k most held items of a public list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.counts.rows import listed_counts, require_public_list
+from hushcount.mechanisms.plan import concentrated, root_below
+from hushcount.mechanisms.topk.rows import count_stddev, release_top, with_counts
+from hushcount.model.amounts import charge, whole
+from hushcount.model.budgets import Budget
+from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
+from hushcount.model.facts import Facts
+from hushcount.model.inputs import Histogram, Items
+from hushcount.model.releases import Release
+from hushcount.noise.gumbel import Candidates, peel
+from hushcount.noise.source import NoiseSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownGumbelPlan:
+    """k selections at epsilon and, if counts are wanted, k counts at the same cost each."""
+
+    name: str
+    max_items: None
+    per_item_cap: int
+    k: int
+    counts: bool
+    epsilon: Decimal
+    public_items: Items
+    cost: Cost
+
+
+def plan_known_gumbel(budget: Budget, facts: Facts) -> KnownGumbelPlan:
+    """epsilon_per so that 2k (names only: k) information units of epsilon²/8 fit rho."""
+    units = whole("k", facts.k or 0) * (2 if facts.with_counts else 1)
+    rho = Fraction(concentrated(budget).rho)
+    return known_gumbel_at(Decimal(root_below(8 * rho / units)), facts)
+
+
+def known_gumbel_at(epsilon: Decimal, facts: Facts) -> KnownGumbelPlan:
+    """The plan at a given epsilon for each step (LI's epsilon_per)."""
+    public, k = require_public_list(facts.public_items), whole("k", facts.k or 0)
+    if k > len(public):
+        raise InvalidParameter("k", k, f"at most {len(public)}, the length of the public list")
+    return KnownGumbelPlan(
+        name="known-gumbel",
+        max_items=None,
+        per_item_cap=facts.per_item_cap,
+        k=k,
+        counts=facts.with_counts,
+        epsilon=epsilon,
+        public_items=public,
+        cost=step_cost(epsilon, selections=k, counts=k if facts.with_counts else 0),
+    )
+
+
+def step_cost(epsilon: Decimal, *, selections: int, counts: int) -> Cost:
+    """Selections are epsilon-bounded range; counts have sigma = 2 cap / epsilon, rho = epsilon²/8."""
+    rho = charge(Fraction(epsilon) ** 2 / 8)
+    return Cost.of((BoundedRange(epsilon=epsilon), selections), (DiscreteGaussian(rho=rho), counts))
+
+
+def run_known_gumbel(histogram: Histogram, plan: KnownGumbelPlan, source: NoiseSource) -> Release:
+    """The k names picked by the exponential mechanism without replacement, and noisy counts for them.
+
+    Guarantee: k selections of epsilon-bounded range and k counts of epsilon²/8-zCDP: 2k epsilon²/8-zCDP together; no
+    delta (LI Lemma 5.2). Add or remove one person: all scores move in one direction by at most cap, so the range of the
+    score is cap, not twice that (erratum 40).
+    Assumes: the list is public (erratum 4); one person adds at most cap to any one count.
+
+    | edge case | result |
+    |---|---|
+    | k = length of the list | all of it, in noisy order |
+    | empty histogram | k names of the list at random |
+
+    Source: LI Algorithm 2, counts by separately drawn Gaussian noise (erratum 6; BEYOND 4).
+    """
+    counts = listed_counts(histogram, plan.public_items)
+    keys = source.identify(plan.public_items)
+    candidates = Candidates(scores=counts, rate=Fraction(plan.epsilon) / plan.per_item_cap, priors={})
+    chosen = peel(source.item_draws(f"{plan.name}/select", keys), candidates, plan.k)
+    names = release_top(plan, plan.public_items[chosen], cutoff=None, source=source)
+    if not plan.counts:
+        return names
+    stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    return with_counts(names, plan, counts[chosen], keys.at(chosen), stddev=stddev, source=source)

@@ -1,0 +1,128 @@
+"""UnkGumb (LI Algorithm 4, after Durfee and Rogers 2019): the k most held items, no list, no bound per person."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from hushcount.mechanisms.plan import concentrated, root_below
+from hushcount.mechanisms.ranking import Ranking, bottom_odds, rank, with_bottom
+from hushcount.mechanisms.topk.known_domain import step_cost
+from hushcount.mechanisms.topk.rows import count_stddev, release_top, with_counts
+from hushcount.model.amounts import whole
+from hushcount.model.budgets import Budget
+from hushcount.model.costs import Cost, Failure
+from hushcount.model.facts import Facts
+from hushcount.model.inputs import Histogram
+from hushcount.model.releases import Release
+from hushcount.noise.gumbel import Candidates, peel
+from hushcount.noise.source import NoiseSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownGumbelPlan:
+    """Up to k selections and k counts and one choice of the threshold's place, at epsilon each; delta for the call."""
+
+    name: str
+    max_items: None
+    per_item_cap: int
+    k: int
+    rows: int
+    counts: bool
+    epsilon: Decimal
+    delta: Decimal
+    cost: Cost
+
+
+def plan_unknown_gumbel(budget: Budget, facts: Facts, *, rows: int | None = None) -> UnknownGumbelPlan:
+    """epsilon_per so that 2k + 1 (names only: k + 1) units of epsilon²/8 fit rho (erratum 3)."""
+    units = whole("k", facts.k or 0) * (2 if facts.with_counts else 1) + 1
+    total = concentrated(budget)
+    return unknown_gumbel_at(Decimal(root_below(8 * Fraction(total.rho) / units)), total.delta, facts, rows=rows)
+
+
+def unknown_gumbel_at(epsilon: Decimal, delta: Decimal, facts: Facts, *, rows: int | None = None) -> UnknownGumbelPlan:
+    """The plan at LI's epsilon_per for each step and delta for the call; rows defaults to LI's max(10 k, 1000)."""
+    k = whole("k", facts.k or 0, most=2**20)
+    fetched = max(10 * k, 1000) if rows is None else whole("rows", rows, least=k, most=2**24)
+    counts = k if facts.with_counts else 0
+    return UnknownGumbelPlan(
+        name="unknown-gumbel",
+        max_items=None,
+        per_item_cap=facts.per_item_cap,
+        k=k,
+        rows=fetched,
+        counts=facts.with_counts,
+        epsilon=epsilon,
+        delta=delta,
+        cost=step_cost(epsilon, selections=k + 1, counts=counts) + Cost.of(Failure(delta=delta)),
+    )
+
+
+def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: NoiseSource) -> Release:
+    """Choose where the threshold stands, select at most k names above it, noise their counts; pay for what comes back.
+
+    Guarantee: delta-approximate zCDP: every selection (bottom is one), the choice of the threshold's place, and every
+    count is epsilon²/8 (LI Theorem 1, DR19). With j items and bottom: j + 1 selections + 1 place + j counts; with k
+    items: k + 1 + k. What is charged depends on the release only (pay what you get).
+    Assumes: one person adds at most cap to any one count; nothing about how many counts.
+
+    | edge case | result |
+    |---|---|
+    | fewer items than asked for above the threshold | a shorter list, and it says so |
+    | empty histogram | empty list; costs the place and bottom |
+    | ties with the boundary | never selected |
+
+    Source: LI Algorithm 4. Corrected: the union bound is over `place` items, ln(place/delta), not min{place, fetched -
+    place} (erratum 1: up to 999 times the claimed delta); the place is drawn by the exponential mechanism,
+    argmin(threshold - Gumbel), not argmin(threshold + Gumbel) (erratum 2: up to 6 times epsilon and more); names and
+    counts have separate noise and no score is released (erratum 6).
+    """
+    top = rank(histogram, plan.rows)
+    rate = Fraction(plan.epsilon) / plan.per_item_cap
+    place = _threshold_place(top, plan, rate, source)
+    above = top.above(place)
+    keys = source.identify(top.items[:above])
+    bottom = (int(top.counts[place]) + plan.per_item_cap, bottom_odds(place, Fraction(plan.delta)), rate)
+    draws, candidates = with_bottom(source, "unknown-gumbel", keys, top.counts[:above], bottom)
+    order = peel(draws, candidates, plan.k + 1).tolist()
+    before_bottom = order.index(above) if above in order else plan.k
+    chosen = np.array(order[: min(plan.k, before_bottom)], dtype=np.int64)
+    names = replace(
+        release_top(plan, top.items[chosen], cutoff=_cutoff(plan, place), source=source), cost=_paid(plan, len(chosen))
+    )
+    if not plan.counts:
+        return names
+    stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    return with_counts(names, plan, top.counts[chosen], keys.at(chosen), stddev=stddev, source=source)
+
+
+def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, rate: Fraction, source: NoiseSource) -> int:
+    """The place i in k..rows, drawn with weight exp(-epsilon threshold_i / cap).
+
+    threshold_i = h_(i+1) + cap (1 + ln(i/delta)/epsilon).
+
+    That weight is (1/i) exp(-epsilon h_(i+1) / cap) times a constant. Sorted counts move in one direction by at most
+    cap, so this is epsilon-bounded range.
+    """
+    places = range(plan.k, plan.rows + 1)
+    scores = -top.counts[plan.k :]
+    candidates = Candidates(
+        scores=scores, rate=rate, priors={row: Fraction(1, place) for row, place in enumerate(places)}
+    )
+    return places[int(peel(source.draws("unknown-gumbel/place", len(places)), candidates, 1)[0])]
+
+
+def _paid(plan: UnknownGumbelPlan, found: int) -> Cost:
+    bottom = 1 if found < plan.k else 0
+    counts = found if plan.counts else 0
+    return step_cost(plan.epsilon, selections=found + bottom + 1, counts=counts) + Cost.of(Failure(delta=plan.delta))
+
+
+def _cutoff(plan: UnknownGumbelPlan, place: int) -> float:
+    """How far above the boundary an item must be; the boundary count is private, the place and epsilon are released."""
+    return plan.per_item_cap * (1 + math.log(place / float(plan.delta)) / float(plan.epsilon))
