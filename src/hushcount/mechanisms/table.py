@@ -23,7 +23,7 @@ from hushcount.mechanisms.topk.unknown_domain import plan_unknown_gumbel, run_un
 from hushcount.mechanisms.weighting.policy import refuse_l1_descent_for_gaussian
 from hushcount.model.budgets import Budget
 from hushcount.model.facts import Facts
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 
 Question: TypeAlias = Literal["vocab", "count", "top"]
 Planner: TypeAlias = Callable[[Budget, Facts], Plan]
@@ -43,7 +43,7 @@ class Mechanism:
     question: Question
     wants: Literal["histogram", "incidence"]
     plan: Planner
-    run: Callable[[Any, Any, Any], Release]
+    run: Callable[[Any, Any, Any], Outcome]
     version: int = 1
 
 

@@ -22,9 +22,9 @@ def discrete_gaussian(draws: Draws, variance: Fraction) -> Int64s:
     Whether a candidate is accepted is decided for the whole batch at once, round after round, and the number of rounds
     does not depend on the values that are kept, so the running time of a batch does not tell a large draw.
     """
-    if not 0 < variance <= LARGEST_SCALE**2:
+    if not 0 < variance < LARGEST_SCALE**2:
         raise InvalidParameter(
-            "noise variance", float(variance), "above zero and at most 2^64", "So much noise would drown any count."
+            "noise variance", float(variance), "above zero and below 2^64", "So much noise would drown any count."
         )
     scale = math.isqrt(math.floor(variance)) + 1
     result = np.empty(len(draws), dtype=np.int64)

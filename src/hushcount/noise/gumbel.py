@@ -47,9 +47,10 @@ def peel(draws: Draws, candidates: Candidates, most: int | None = None) -> Int64
     order = np.argsort(-key, kind="stable")
     wanted = len(order) if most is None else min(most, len(order))
     low, high = (key - margin)[order], (key + margin)[order]
-    # Place j is certain if its lowest possible key is above the highest possible key of all that follow.
+    # Place j is certain if the lowest possible key up to it is above the highest possible key of all that follow.
+    # The one before j may have the wider margin, so its own lowest key counts too.
     follow = np.maximum.accumulate(high[::-1])[::-1]
-    certain = low[:-1] > follow[1:]
+    certain = np.minimum.accumulate(low)[:-1] > follow[1:]
     if not certain[:wanted].all():
         order = _settle(order, certain, lambda one, two: _compare(draws, candidates, one, two))
     return order[:wanted]
@@ -61,7 +62,9 @@ def _keys(draws: Draws, candidates: Candidates) -> tuple[Floats, Floats]:
     low = (words.astype(np.float64) + 0.5) * 2.0**-64
     high = ((~words).astype(np.float64) + 0.5) * 2.0**-64
     exponential = np.where(words < _HALF, -np.log1p(-low), -np.log(high))
-    blur = _RELATIVE + 2.0**-64 / np.minimum(low, high)
+    # The first and the last word leave the Gumbel number unbounded on one side.
+    edge = np.minimum(low, high)
+    blur = np.where(edge < 2.0**-64, np.inf, _RELATIVE + 2.0**-64 / edge)
     gumbel = -np.log(exponential)
     tilt = candidates.scores.astype(np.float64) * float(candidates.rate)
     prior = np.zeros(len(tilt))
@@ -76,8 +79,7 @@ def _settle(order: Int64s, certain: npt.NDArray[np.bool_], compare: Callable[[in
     rows = order.tolist()
     first = 0
     for place in range(len(rows)):
-        # A run ends where its last place is surely above all that follow; earlier places of the run are above those
-        # too.
+        # A run ends where all of its places are surely above all that follow.
         if place == len(rows) - 1 or certain[place]:
             rows[first : place + 1] = sorted(rows[first : place + 1], key=cmp_to_key(compare), reverse=True)
             first = place + 1

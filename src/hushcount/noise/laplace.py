@@ -31,7 +31,7 @@ def geometric(draws: Draws, rate: Fraction, number: int = 0) -> Int64s:
     """
     if not rate > 0 or rate * LARGEST_SCALE < 1:
         raise InvalidParameter(
-            "noise rate", float(rate), f"above 1/{LARGEST_SCALE}", "So much noise would drown any count."
+            "noise rate", float(rate), f"at least 1/{LARGEST_SCALE}", "So much noise would drown any count."
         )
     words = draws.words(number).astype(np.float64) + 0.5
     log = -np.log(words * 2.0**-64)
@@ -40,7 +40,8 @@ def geometric(draws: Draws, rate: Fraction, number: int = 0) -> Int64s:
     floor = np.floor(value)
     result = floor.astype(np.int64)
     fraction = value - floor
-    doubtful = (fraction < margin) | (fraction > 1 - margin)
+    # A first word of zero says nothing about how small the uniform number is.
+    doubtful = (words < 1) | (fraction < margin) | (fraction > 1 - margin)
     for row in np.flatnonzero(doubtful).tolist():
         result[row] = _geometric_exactly(draws, row, rate, number)
     return result

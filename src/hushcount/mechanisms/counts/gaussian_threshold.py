@@ -17,7 +17,7 @@ from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, DiscreteGaussian, Failure
 from hushcount.model.inputs import Histogram
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.source import NoiseSource
 
@@ -69,7 +69,7 @@ def tail_above(stddev: float, level: int) -> float:
     return float(np.exp(-steps * steps / 2).sum()) / (math.sqrt(2 * math.pi) * stddev) * (1 + 1e-9)
 
 
-def run_gaussian_threshold(histogram: Histogram, plan: GaussianThresholdPlan, source: NoiseSource) -> Release:
+def run_gaussian_threshold(histogram: Histogram, plan: GaussianThresholdPlan, source: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the threshold.
 
     Guarantee: delta-approximate rho-zCDP with rho = max_items cap² / (2 sigma²): the discrete Gaussian on integers of

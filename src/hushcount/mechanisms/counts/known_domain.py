@@ -12,7 +12,7 @@ from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Pure
 from hushcount.model.inputs import Histogram, Items
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.laplace import discrete_laplace
 from hushcount.noise.source import NoiseSource
 
@@ -47,7 +47,7 @@ def plan_known_laplace(budget: Budget, max_items: int, public_items: Items, per_
     )
 
 
-def run_known_laplace(histogram: Histogram, plan: KnownLaplacePlan, source: NoiseSource) -> Release:
+def run_known_laplace(histogram: Histogram, plan: KnownLaplacePlan, source: NoiseSource) -> Outcome:
     """A noisy count for every listed item, zeros included; items that are not listed are left out.
 
     Guarantee: each count is epsilon-DP, a person moves at most max_items of them: max_items epsilon-DP, max_items

@@ -18,7 +18,7 @@ from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
 from hushcount.model.inputs import Histogram, Int64s, Items
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.gumbel import peel
 from hushcount.noise.source import ItemKeys, NoiseSource
@@ -118,7 +118,7 @@ class _Run:
         self.spent.append(cost)
 
 
-def run_pcr(histogram: Histogram, plan: PcrPlan, source: NoiseSource) -> Release:
+def run_pcr(histogram: Histogram, plan: PcrPlan, source: NoiseSource) -> Outcome:
     """Select the largest counts one by one, above a threshold that falls as epsilon grows, until the budget is used.
 
     Guarantee: delta-approximate rho-zCDP by the filter of Whitehouse et al. (PCR Theorems 5 and 6; its (epsilon, delta)
@@ -191,7 +191,7 @@ def _count_cost(plan: PcrPlan, level: int) -> Cost:
     return Cost.of(DiscreteGaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))))
 
 
-def _release(run: _Run, last_level: int) -> Release:
+def _release(run: _Run, last_level: int) -> Outcome:
     plan = run.plan
     # From the last epsilon only: the boundary count itself is private.
     odds = math.log(plan.rows / float(plan.delta_step))

@@ -13,7 +13,7 @@ from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost, DiscreteGaussian
 from hushcount.model.inputs import Bound, Incidence
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.source import NoiseSource
 
@@ -54,7 +54,7 @@ def plan_plume(budget: Budget, max_items: int, *, relative_error: float | None =
     )
 
 
-def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Release:
+def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Outcome:
     """Name items by weighted Gaussian, then release their noisy counts over people bounded afresh.
 
     Guarantee: delta-approximate rho-zCDP, the sum of selection and counts.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.plan import Plan
 from hushcount.model.inputs import Histogram, Int64s, Items
-from hushcount.model.releases import Law, Release
+from hushcount.model.outcomes import Law, Outcome
 from hushcount.noise.source import NoiseSource
 
 
@@ -22,12 +22,12 @@ def release_counts(
     noise: tuple[Law, float | npt.NDArray[np.float64]],
     cutoff: float | None,
     source: NoiseSource,
-) -> Release:
+) -> Outcome:
     """A release of noisy counts, largest first, equal ones by item; `noise` is the law and its scale(s)."""
     law, scale = noise
     by_item = np.argsort(items, kind="stable")
     order = by_item[np.argsort(-counts[by_item], kind="stable")]
-    return Release(
+    return Outcome(
         mechanism=plan.name,
         items=items[order],
         counts=counts[order],

@@ -17,7 +17,7 @@ from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.inputs import Histogram, Items
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise import decimals
 from hushcount.noise.source import NoiseSource
 from hushcount.noise.tsgd import truncated_geometric
@@ -80,7 +80,7 @@ def end_mass(epsilon: Decimal, bound: int) -> Fraction:
     return (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
 
 
-def run_tsgd(histogram: Histogram, plan: TsgdPlan, source: NoiseSource) -> Release:
+def run_tsgd(histogram: Histogram, plan: TsgdPlan, source: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the bound.
 
     Guarantee: (epsilon, P[X = bound])-DP for each item, each person being in at most max_items of them (DVGM Theorem

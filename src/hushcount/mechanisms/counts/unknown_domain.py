@@ -16,7 +16,7 @@ from hushcount.model.amounts import float_below, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.inputs import Histogram
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.laplace import discrete_laplace
 from hushcount.noise.source import NoiseSource
 
@@ -81,7 +81,7 @@ def difference_tail(rate: float, level: int) -> float:
     return (p / (1 + q)) ** 2 * math.exp(-rate * first) * total * (1 + 1e-9)
 
 
-def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, source: NoiseSource) -> Release:
+def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, source: NoiseSource) -> Outcome:
     """Noisy counts of the items above the noisy bottom, whose own noisy value is released as the cut-off.
 
     Guarantee: (epsilon, delta)-DP (LI Lemma 5.3). Given the items common to both neighbours' tops, at most max_items of

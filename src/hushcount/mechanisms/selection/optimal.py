@@ -17,7 +17,7 @@ from hushcount.model.amounts import share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.inputs import Histogram
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise import decimals
 from hushcount.noise.bernoulli import accept
 from hushcount.noise.source import NoiseSource
@@ -66,7 +66,7 @@ def plan_optimal(budget: Budget, max_items: int, *, least: int = 1) -> OptimalPl
     )
 
 
-def run_optimal(histogram: Histogram, plan: OptimalPlan, source: NoiseSource) -> Release:
+def run_optimal(histogram: Histogram, plan: OptimalPlan, source: NoiseSource) -> Outcome:
     """Name each item with probability pi_opt(number of people).
 
     Guarantee: (epsilon, delta)-DP for each item, and each person is in at most max_items of them: together at most

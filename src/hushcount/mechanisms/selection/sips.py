@@ -13,7 +13,7 @@ from hushcount.model.amounts import positive, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost
 from hushcount.model.inputs import Incidence
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
 
 
@@ -48,7 +48,7 @@ def plan_sips(budget: Budget, max_items: int, *, rounds: int = 3, ratio: Fractio
     return SipsPlan(name="sips", rounds=tuple(plans), max_items=max_items, cost=Cost.total(plan.cost for plan in plans))
 
 
-def run_sips(incidence: Incidence, plan: SipsPlan, source: NoiseSource) -> Release:
+def run_sips(incidence: Incidence, plan: SipsPlan, source: NoiseSource) -> Outcome:
     """Name items in rounds: what a round names is taken out of everybody's list, so the rest weighs more in the next.
 
     Guarantee: delta-approximate rho-zCDP, rho and delta the sums over rounds (SIPS Theorem 14), and Gaussian DP with

@@ -19,7 +19,7 @@ from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure, Gaussian, Pure
 from hushcount.model.inputs import Bound, Incidence, Items, UniformWeights, WeightedHistogram
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
 
 Weighting: TypeAlias = Literal["count", "weighted", "policy", "greedy"]
@@ -93,7 +93,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, max_i
     )
 
 
-def run_union(incidence: Incidence, plan: UnionPlan, source: NoiseSource) -> Release:
+def run_union(incidence: Incidence, plan: UnionPlan, source: NoiseSource) -> Outcome:
     """Weigh the bounded lists, then name each item with the probability that its noisy weight exceeds the threshold.
 
     Guarantee (one person and all their rows added or removed): Gaussian primitives are delta-approximate rho-zCDP, and
@@ -128,9 +128,9 @@ def name_items(
     return keep_laplace(histogram, scale=plan.noise_scale, threshold=plan.threshold, source=source, purpose=purpose)
 
 
-def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSource) -> Release:
+def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSource) -> Outcome:
     """A release of names, sorted by name, so that the order carries nothing."""
-    return Release(
+    return Outcome(
         mechanism=plan.name,
         items=np.sort(items),
         counts=None,

@@ -15,7 +15,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Items
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.gumbel import Candidates, peel
 from hushcount.noise.source import NoiseSource
 
@@ -64,7 +64,7 @@ def step_cost(epsilon: Decimal, *, selections: int, counts: int) -> Cost:
     return Cost.of((BoundedRange(epsilon=epsilon), selections), (DiscreteGaussian(rho=rho), counts))
 
 
-def run_known_gumbel(histogram: Histogram, plan: KnownGumbelPlan, source: NoiseSource) -> Release:
+def run_known_gumbel(histogram: Histogram, plan: KnownGumbelPlan, source: NoiseSource) -> Outcome:
     """The k names picked by the exponential mechanism without replacement, and noisy counts for them.
 
     Guarantee: k selections of epsilon-bounded range and k counts of epsilon²/8-zCDP: 2k epsilon²/8-zCDP together; no

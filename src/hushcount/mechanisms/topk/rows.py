@@ -8,7 +8,7 @@ from fractions import Fraction
 from hushcount.mechanisms.counts.rows import release_counts
 from hushcount.mechanisms.plan import Plan, root_above
 from hushcount.model.inputs import Int64s, Items
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.source import ItemKeys, NoiseSource
 
@@ -22,9 +22,9 @@ def count_stddev(epsilon: Fraction, per_item_cap: int) -> float:
     return root_above((2 * per_item_cap / epsilon) ** 2)
 
 
-def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: NoiseSource) -> Release:
+def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: NoiseSource) -> Outcome:
     """Names in the order of selection, which the exponential mechanism releases; scores never leave (erratum 6)."""
-    return Release(
+    return Outcome(
         mechanism=plan.name,
         items=items,
         counts=None,
@@ -37,8 +37,8 @@ def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: Noise
 
 
 def with_counts(
-    names: Release, plan: Plan, true_counts: Int64s, keys: ItemKeys, *, stddev: float, source: NoiseSource
-) -> Release:
+    names: Outcome, plan: Plan, true_counts: Int64s, keys: ItemKeys, *, stddev: float, source: NoiseSource
+) -> Outcome:
     """The names with counts under fresh discrete Gaussian noise, sorted by released count."""
     noise = discrete_gaussian(source.item_draws(f"{plan.name}/count", keys), Fraction(stddev) ** 2)
     rows = release_counts(

@@ -18,7 +18,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
-from hushcount.model.releases import Release
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.gumbel import Candidates, peel
 from hushcount.noise.source import NoiseSource
 
@@ -63,7 +63,7 @@ def unknown_gumbel_at(epsilon: Decimal, delta: Decimal, facts: Facts, *, rows: i
     )
 
 
-def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: NoiseSource) -> Release:
+def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: NoiseSource) -> Outcome:
     """Choose where the threshold stands, select at most k names above it, noise their counts; pay for what comes back.
 
     Guarantee: delta-approximate zCDP: every selection (bottom is one), the choice of the threshold's place, and every

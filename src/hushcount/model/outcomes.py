@@ -15,7 +15,7 @@ Law: TypeAlias = Literal["none", "discrete-gaussian", "discrete-laplace", "trunc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Outcome:
     """The output of one mechanism run. Everything here is released; nothing else may leave the run.
 
     Attributes:

@@ -1,0 +1,62 @@
+"""What is asked of the data before any privacy: who is the person, what is the item, which rows count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hushcount.errors import InvalidParameter
+from hushcount.model.amounts import whole
+
+LONGEST_NGRAM = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextItems:
+    """Items are the words, or runs of words, of a text column; each row's text is split on its own.
+
+    Attributes:
+        column: the text column.
+        shortest: the least number of words in an item.
+        longest: the largest number of words in an item.
+        lower: whether case is folded away first.
+    """
+
+    column: str
+    shortest: int = 1
+    longest: int = 1
+    lower: bool = True
+
+    def __post_init__(self) -> None:
+        whole("shortest n-gram", self.shortest, most=LONGEST_NGRAM)
+        whole("longest n-gram", self.longest, least=self.shortest, most=LONGEST_NGRAM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The rows and columns that a question is about.
+
+    Attributes:
+        user: the column that says who a row belongs to: the unit of protection.
+        item: the item column, or how to make items from a text column.
+        where: a filter in the safe grammar of `engines.filter`, in canonical form; None for all rows.
+        per_item_cap: how much one person may add to one count: 1 counts people, more counts rows up to the cap.
+    """
+
+    user: str
+    item: str | TextItems
+    where: str | None = None
+    per_item_cap: int = 1
+
+    def __post_init__(self) -> None:
+        whole("per_item_cap", self.per_item_cap, most=2**31)
+        column = self.item.column if isinstance(self.item, TextItems) else self.item
+        if self.user == column:
+            raise InvalidParameter("user", self.user, "another column than the item", "A person is not their own item.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What an engine says of its data: column names with their types, and an id that changes whenever the data does."""
+
+    columns: tuple[tuple[str, str], ...]
+    version: str
