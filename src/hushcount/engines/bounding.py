@@ -1,0 +1,181 @@
+"""Compiled passes over encoded person-item pairs: who is over the bound, which pairs stay, what they add up to.
+
+Only `hushcount.engines.memory` imports this module, inside the functions that need it, because importing it imports
+numba. Pairs are in compressed rows: person j holds `ids[offsets[j]:offsets[j + 1]]`, ascending, so that a person's
+items stand in the order of their texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Int64s = npt.NDArray[np.int64]
+_Int32s = npt.NDArray[np.int32]
+_Uint64s = npt.NDArray[np.uint64]
+_Bools = npt.NDArray[np.bool_]
+
+
+def _compiled(function: _Function) -> _Function:
+    try:
+        return cast("_Function", numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # nowhere to keep machine code, as in a read-only container: compile in each process
+        return cast("_Function", numba.njit(nogil=True)(function))
+
+
+@_compiled
+def find_over(offsets: _Int64s, ids: _Int32s, allowed: _Bools, limit: int) -> tuple[_Bools, _Bools]:
+    """Which people hold more than `limit` allowed items, and which items such people hold. Only these need a hash."""
+    over = np.zeros(len(offsets) - 1, np.bool_)
+    wanted = np.zeros(len(allowed), np.bool_)
+    for person in range(len(offsets) - 1):
+        held = 0
+        for place in range(offsets[person], offsets[person + 1]):
+            if allowed[ids[place]]:
+                held += 1
+        if held > limit:
+            over[person] = True
+            for place in range(offsets[person], offsets[person + 1]):
+                wanted[ids[place]] = True
+    return over, wanted
+
+
+@_compiled
+def mix(person: np.uint64, item: np.uint64) -> np.uint64:
+    """One 64-bit hash of a pair from its two keyed hashes: the splitmix64 finaliser, over person, then with the item.
+
+    For one person it is a bijection of the item's hash, so two of their items tie only if the items' own hashes
+    collide.
+    """
+    z = person + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31)) ^ item
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@_compiled
+def select(values: _Uint64s, count: int, rank: int) -> np.uint64:
+    """The value of the given rank (0 is the smallest) among the first `count`; permutes them (Hoare's quickselect)."""
+    low, high = 0, count - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while values[left] < pivot:
+                left += 1
+            while values[right] > pivot:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if rank <= right:
+            high = right
+        elif rank >= left:
+            low = left
+        else:
+            break
+    found: np.uint64 = values[rank]
+    return found
+
+
+@_compiled
+def keep_smallest(
+    offsets: _Int64s, ids: _Int32s, allowed: _Bools, limit: int, hashes: tuple[_Uint64s, _Uint64s]
+) -> tuple[_Bools, _Int64s]:
+    """Each person's allowed pairs with the `limit` smallest hashes (ties: the smaller id), and how many stay."""
+    people, things = hashes
+    keep = np.zeros(len(ids), np.bool_)
+    held = np.zeros(len(offsets) - 1, np.int64)
+    longest = np.max(np.diff(offsets)) if len(offsets) > 1 else 0
+    mixed = np.empty(longest, np.uint64)
+    scratch = np.empty(longest, np.uint64)
+    for person in range(len(offsets) - 1):
+        start, stop = offsets[person], offsets[person + 1]
+        count = 0
+        for place in range(start, stop):
+            if allowed[ids[place]]:
+                keep[place] = True
+                count += 1
+        if count > limit:
+            _drop_largest(keep[start:stop], ids[start:stop], limit, people[person], (things, mixed, scratch))
+            count = limit
+        held[person] = count
+    return keep, held
+
+
+@_compiled
+def _drop_largest(
+    keep: _Bools, ids: _Int32s, limit: int, person: np.uint64, buffers: tuple[_Uint64s, _Uint64s, _Uint64s]
+) -> None:
+    things, mixed, scratch = buffers
+    n = 0
+    for place in range(len(ids)):
+        if keep[place]:
+            mixed[n] = mix(person, things[ids[place]])
+            scratch[n] = mixed[n]
+            n += 1
+    worst = select(scratch, n, limit - 1)
+    ties = limit
+    for k in range(n):
+        if mixed[k] < worst:
+            ties -= 1
+    n = 0
+    for place in range(len(ids)):
+        if keep[place]:
+            if mixed[n] == worst and ties > 0:
+                ties -= 1
+            elif mixed[n] >= worst:
+                keep[place] = False
+            n += 1
+
+
+@_compiled
+def add_steps(offsets: _Int64s, ids: _Int32s, keep: _Bools, steps: _Int64s, n_items: int) -> tuple[_Int64s, _Bools]:
+    """Sum of each person's steps over the kept pairs of each item, and which items have a kept pair at all."""
+    total = np.zeros(n_items, np.int64)
+    seen = np.zeros(n_items, np.bool_)
+    for person in range(len(offsets) - 1):
+        step = steps[person]
+        for place in range(offsets[person], offsets[person + 1]):
+            if keep[place]:
+                total[ids[place]] += step
+                seen[ids[place]] = True
+    return total, seen
+
+
+@_compiled
+def gather(offsets: _Int64s, keep: _Bools, held: _Int64s, order: _Int64s) -> tuple[_Int64s, _Int64s]:
+    """Offsets and places of the kept pairs, people in `order`."""
+    starts = np.zeros(len(order) + 1, np.int64)
+    starts[1:] = np.cumsum(held[order])
+    places = np.empty(starts[-1], np.int64)
+    n = 0
+    for person in order:
+        for place in range(offsets[person], offsets[person + 1]):
+            if keep[place]:
+                places[n] = place
+                n += 1
+    return starts, places
+
+
+@_compiled
+def sort_by_frequency(starts: _Int64s, places: _Int64s, times: _Int64s) -> None:
+    """Reorder each person's places in situ: most frequent first, equally frequent ones as they were."""
+    for person in range(len(starts) - 1):
+        start, stop = starts[person], starts[person + 1]
+        sorted_already = True
+        for n in range(start + 1, stop):
+            if times[places[n]] > times[places[n - 1]]:
+                sorted_already = False
+        if not sorted_already:
+            own = places[start:stop].copy()
+            places[start:stop] = own[np.argsort(-times[own], kind="mergesort")]

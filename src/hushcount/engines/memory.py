@@ -1,0 +1,273 @@
+"""The in-memory engine: two arrays, or encoded pairs, in; bounded inputs out. The reference for every other engine.
+
+Rules, all of them functions of values alone, never of the order of rows or of internal codes:
+
+* A row whose person or item is None (or masked) is dropped. NaN and other types are refused: they are neither.
+* A person is known by their text: 7 and "7" are the same person. Items are str, the empty text included.
+* Repeated (person, item) rows are one pair (erratum 38). How often a pair was seen is kept only to order a person's
+  own items.
+* A person over the bound keeps the items with the smallest keyed hash of (person, item), so their choice does not
+  depend on anybody else (errata 28, 34). `without` and `only` act before the bound.
+* People stand in the order of a keyed hash of their identifier, items in the order of their texts (code points).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import InvalidInput, InvalidParameter
+from hushcount.model.amounts import whole
+from hushcount.model.inputs import (
+    LARGEST,
+    Bound,
+    Histogram,
+    Int64s,
+    Items,
+    UniformWeights,
+    UserLists,
+    WeightedHistogram,
+)
+
+Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
+_Bools: TypeAlias = npt.NDArray[np.bool_]
+_Integers: TypeAlias = npt.NDArray[np.integer[Any]]
+_Uint64s: TypeAlias = npt.NDArray[np.uint64]
+
+if TYPE_CHECKING:
+    from hushcount.model.inputs import Incidence
+
+_LONGEST_KEY = hashlib.blake2b.MAX_KEY_SIZE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryIncidence:
+    """Who has what, as compressed rows. Build it with `incidence` or `encoded_incidence`; they establish the below.
+
+    Attributes:
+        users: texts of the people, distinct, in any order; nobody without items.
+        items: texts of the items, distinct, sorted.
+        offsets: person j holds ids[offsets[j]:offsets[j + 1]].
+        ids: positions in `items`, ascending within a person.
+        times: how often each pair was seen.
+    """
+
+    users: Items
+    items: Items
+    offsets: Int64s
+    ids: npt.NDArray[np.int32]
+    times: Int64s
+
+    def weights(self, rule: UniformWeights) -> WeightedHistogram:
+        """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
+        from hushcount.engines.bounding import add_steps  # noqa: PLC0415  importing it imports numba
+
+        unit = 1 << whole("bits", rule.bits, most=61)
+        if rule.norm not in {1, 2}:
+            raise InvalidParameter("norm", rule.norm, "1 or 2")
+        if rule.share not in {"held", "bound"}:
+            raise InvalidParameter("share", rule.share, '"held" or "bound"')
+        keep, held = self._bounded(rule.bound)
+        shares = held if rule.share == "held" else np.full_like(held, rule.bound.max_items)
+        distinct, which = np.unique(shares, return_inverse=True)
+        table = [_step(unit, int(share), rule.norm) for share in distinct]
+        if len(self.users) * max(table, default=0) >= LARGEST:
+            raise InvalidInput("weights on so fine a grid could reach 2^62 for this many people; use fewer bits")
+        steps = np.array(table, dtype=np.int64)[which]
+        total, seen = add_steps(self.offsets, self.ids, keep, steps, len(self.items))
+        return WeightedHistogram(items=self.items[seen], weights=total[seen], unit=unit)
+
+    def counts(self, bound: Bound) -> Histogram:
+        """How many people hold each item after bounding, in text order. Always complete."""
+        keep, _ = self._bounded(bound)
+        count = np.bincount(self.ids[keep], minlength=len(self.items)).astype(np.int64, copy=False)
+        seen = count > 0
+        return Histogram(items=self.items[seen], counts=count[seen], complete=True)
+
+    def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
+        """Bounded lists of all who keep an item, in text order, or ("frequency") each person's most frequent first."""
+        from hushcount.engines.bounding import gather, sort_by_frequency  # noqa: PLC0415  importing it imports numba
+
+        if order not in {"key", "frequency"}:
+            raise InvalidParameter("order", order, '"key" or "frequency"')
+        keep, held = self._bounded(bound)
+        people = np.flatnonzero(held)
+        people = people[_order(self.users[people], _hashed(self.users[people], bound.salt, b"order"))]
+        starts, places = gather(self.offsets, keep, held, people)
+        if order == "frequency":
+            sort_by_frequency(starts, places, self.times)
+        ids = self.ids[places]
+        seen = np.zeros(len(self.items), dtype=np.bool_)
+        seen[ids] = True
+        recode = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+        return UserLists(items=self.items[seen], offsets=starts, ids=recode[ids])
+
+    def histogram(self, top: int | None = None) -> Histogram:
+        """Distinct people per item, no bound applied: the `top` largest counts (all if None), ties by item text."""
+        count = np.bincount(self.ids, minlength=len(self.items)).astype(np.int64, copy=False)
+        rows = np.argsort(-count, kind="stable")
+        if top is not None:
+            rows = rows[: whole("top", top)]
+        return Histogram(items=self.items[rows], counts=count[rows], complete=len(rows) == len(self.items))
+
+    def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
+        """Which pairs stay under the bound, and how many for each person."""
+        from hushcount.engines.bounding import find_over, keep_smallest  # noqa: PLC0415  importing it imports numba
+
+        limit = min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
+        if not isinstance(bound.salt, bytes) or not 1 <= len(bound.salt) <= _LONGEST_KEY:
+            # The salt itself stays out of the text: whoever knows it knows which items a person keeps.
+            raise InvalidParameter("salt", "...", f"bytes, from 1 to {_LONGEST_KEY} of them")
+        allowed = np.ones(len(self.items), dtype=np.bool_)
+        if bound.only is not None:
+            allowed &= _among(self.items, bound.only)
+        if bound.without is not None:
+            allowed &= ~_among(self.items, bound.without)
+        over, wanted = find_over(self.offsets, self.ids, allowed, limit)
+        people = np.zeros(len(over), dtype=np.uint64)
+        people[over] = _hashed(self.users[over], bound.salt, b"person")
+        things = np.zeros(len(wanted), dtype=np.uint64)
+        things[wanted] = _hashed(self.items[wanted], bound.salt, b"item")
+        return keep_smallest(self.offsets, self.ids, allowed, limit, (people, things))
+
+
+def incidence(users: Column, items: Column) -> MemoryIncidence:
+    """The incidence of two columns of equal length: row r says that person `users[r]` has item `items[r]`.
+
+    Args:
+        users: str or int, or None where unknown; a list, an array or a masked array.
+        items: str, or None where unknown.
+
+    Raises:
+        InvalidInput: the columns differ in length, or hold another type (NaN included).
+    """
+    if np.ndim(users) != 1 or np.ndim(items) != 1 or len(users) != len(items):
+        raise InvalidInput("users and items must be one-dimensional and of the same length")
+    people, person = _encode("users", users, (str, int, np.integer))
+    things, item = _encode("items", items, (str,))
+    known = (person >= 0) & (item >= 0)
+    return _deduplicated(people, things, person[known], item[known])
+
+
+def encoded_incidence(*, items: Items, offsets: Int64s, ids: _Integers, users: Column | None = None) -> MemoryIncidence:
+    """The incidence of already encoded rows: person j holds `items[ids[offsets[j]:offsets[j + 1]]]`.
+
+    Args:
+        items: distinct texts, in any order.
+        offsets: non-decreasing, from 0 to the number of ids.
+        ids: positions in `items`; a repeated pair counts once, as everywhere.
+        users: distinct identifiers, as in `incidence`; None names people by their position.
+
+    Raises:
+        InvalidInput: the arrays contradict each other.
+    """
+    if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != len(ids) or bool(np.any(np.diff(offsets) < 0)):
+        raise InvalidInput("offsets must rise from 0 to the number of ids")
+    if len(ids) and (int(ids.min()) < 0 or int(ids.max()) >= len(items)):
+        raise InvalidInput("ids must be positions in items")
+    n_people = len(offsets) - 1
+    people, person = _encode("users", np.arange(n_people) if users is None else users, (str, int, np.integer))
+    things, item = _encode("items", items, (str,))
+    if len(person) != n_people or len(people) != n_people or len(things) != len(items) or bool(np.any(item < 0)):
+        raise InvalidInput("users and items must be known and distinct, with one user for each list")
+    return _deduplicated(people, things, np.repeat(person, np.diff(offsets)), item[ids])
+
+
+def _encode(name: str, values: Column, types: tuple[type, ...]) -> tuple[Items, Int64s]:
+    """The distinct texts of a column (items sorted), and for each row the position of its text, -1 where missing."""
+    distinct, code = _factorised(values)
+    kinds = set(map(type, distinct)) - {type(None)}
+    if bool in kinds or not all(issubclass(kind, types) for kind in kinds):
+        wanted = "str" if name == "items" else "str or int"
+        raise InvalidInput(f"{name} must be {wanted}, or None where unknown; NaN is not a value")
+    spelled = [None if value is None else str(value) for value in distinct]
+    texts = list(dict.fromkeys(text for text in spelled if text is not None))
+    if name == "items":
+        texts.sort()
+    position: dict[str | None, int] = {text: n for n, text in enumerate(texts)}
+    position[None] = -1
+    recode = np.fromiter(map(position.__getitem__, spelled), dtype=np.int64, count=len(spelled))
+    return _objects(texts), recode[code]
+
+
+def _factorised(values: Column) -> tuple[list[Any], Int64s]:
+    """The distinct values of a column, in any order, and for each row the position of its value among them."""
+    if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values) and values.dtype.kind in "iu":
+        numbers = np.unique(values)
+        return numbers.tolist(), np.searchsorted(numbers, values).astype(np.int64, copy=False)
+    # A masked value becomes None.
+    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    # One pass, since it touches every text in memory: a value that was not met before takes the next number.
+    met: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    code = np.fromiter(map(met.__getitem__, plain), dtype=np.int64, count=len(plain))
+    return list(met), code
+
+
+def _deduplicated(users: Items, items: Items, person: Int64s, item: Int64s) -> MemoryIncidence:
+    width = max(len(items), 1)
+    pairs = person * np.int64(width)
+    pairs += item
+    pairs.sort()
+    first = np.ones(len(pairs), dtype=np.bool_)
+    np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    person, item = np.divmod(pairs[starts], np.int64(width))
+    held = np.bincount(person, minlength=len(users))
+    used = np.zeros(len(items), dtype=np.bool_)
+    used[item] = True
+    recode = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return MemoryIncidence(
+        users=users[held > 0],
+        items=items[used],
+        offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(held[held > 0], dtype=np.int64))),
+        ids=recode[item],
+        times=np.diff(np.append(starts, len(pairs))).astype(np.int64, copy=False),
+    )
+
+
+def _step(unit: int, share: int, norm: Literal[1, 2]) -> int:
+    """floor(unit / share^(1/norm)), exactly: floor(sqrt(x)) = isqrt(floor(x)). A share of 0 is never used."""
+    share = max(share, 1)
+    return unit // share if norm == 1 else math.isqrt(unit * unit // share)
+
+
+def _hashed(texts: Items, salt: bytes, role: bytes) -> _Uint64s:
+    """A 64-bit keyed hash of each text; `role` keeps the hashes of people, items and the order of people apart."""
+    keyed = hashlib.blake2b(digest_size=8, key=salt, person=role)
+    digests = []
+    for text in texts:
+        state = keyed.copy()  # half the time of keying anew for each text
+        state.update(text.encode("utf-8", "surrogatepass"))
+        digests.append(state.digest())
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def _order(texts: Items, hashes: _Uint64s) -> Int64s:
+    """Positions by hash, equal hashes by text, so that not even a collision lets the order of rows in."""
+    order = np.argsort(hashes)
+    if bool(np.any(np.diff(hashes[order]) == 0)):
+        order = np.array(sorted(range(len(texts)), key=lambda n: (hashes[n], texts[n])), dtype=np.int64)
+    return order
+
+
+def _among(items: Items, named: Items) -> _Bools:
+    wanted = set(named)
+    return np.fromiter((item in wanted for item in items), dtype=np.bool_, count=len(items))
+
+
+def _objects(texts: list[str]) -> Items:
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+if TYPE_CHECKING:
+    _is_incidence: type[Incidence] = MemoryIncidence
