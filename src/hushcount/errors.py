@@ -3,6 +3,10 @@
 HushcountError
 ├── InvalidParameter   a parameter is outside its range; nothing was read, nothing was spent
 ├── InvalidInput       the data handed over breaks a stated bound; carries no value from the data
+├── UnreadableSource   a file, table or frame cannot be opened or read
+├── UnknownColumn      a column is named that the data does not have; lists the columns and the nearest name
+├── UnsafeFilter       a filter uses more than the safe grammar
+├── MissingExtra       an optional package is not installed; the text says which and how to get it
 ├── UnsafeMechanism    the mechanism asked for is not private; the text names the reference
 ├── UnsupportedCost    an accountant was given a cost it has no theorem for; it refuses instead of guessing
 └── BudgetExhausted    the next step does not fit into what is left; asked and left are attributes
@@ -30,6 +34,31 @@ class InvalidParameter(HushcountError, ValueError):
 
 class InvalidInput(HushcountError, ValueError):
     """The data handed over breaks a bound that the guarantee rests on. The text carries no value from the data."""
+
+
+class UnreadableSource(HushcountError):
+    """A file, table or frame cannot be opened or read. The text never quotes a value from it."""
+
+
+class UnknownColumn(HushcountError, LookupError):
+    """A column is named that the data does not have."""
+
+    def __init__(self, name: str, columns: tuple[str, ...], nearest: str | None) -> None:
+        self.name, self.columns, self.nearest = name, columns, nearest
+        guess = f" Did you mean {nearest!r}?" if nearest else ""
+        super().__init__(f"there is no column {name!r}; the columns are {', '.join(columns) or 'none'}.{guess}")
+
+
+class UnsafeFilter(HushcountError, ValueError):
+    """A filter uses more than columns, literals, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL."""
+
+
+class MissingExtra(HushcountError, ImportError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, package: str, command: str) -> None:
+        self.package, self.command = package, command
+        super().__init__(f"this needs the package '{package}', which is not installed; get it with: {command}")
 
 
 class UnsafeMechanism(HushcountError):

@@ -36,7 +36,9 @@ DEFAULT_MAX_ITEMS = 100
 class Mechanism:
     """One mechanism: what it answers, what input it wants, how it is planned and run.
 
-    `run(input, plan, source)` takes a Histogram or an Incidence, as `wants` says, and the plan that `plan` made.
+    `run(input, plan, source)` takes a Histogram or an Incidence, as `wants` says, and the plan that `plan` made;
+    `fetch(plan)` is how many of the largest counts the histogram must have, None for all. `listed_only` says that
+    items off the public list are never looked at, so that a bound need not be spent on them.
     """
 
     name: str
@@ -44,11 +46,30 @@ class Mechanism:
     wants: Literal["histogram", "incidence"]
     plan: Planner
     run: Callable[[Any, Any, Any], Outcome]
+    fetch: Callable[[Any], int | None] = lambda _: None
+    listed_only: bool = False
     version: int = 1
 
 
 def _union(weighting: Weighting, primitive: Primitive) -> Planner:
-    return lambda budget, facts: plan_union(weighting, primitive, budget, facts.max_items or DEFAULT_MAX_ITEMS)
+    return lambda budget, facts: plan_union(weighting, primitive, budget, _taken(facts))
+
+
+def _taken(facts: Facts) -> int:
+    """How many items to take from each person where a bound is needed and none was declared."""
+    _require_people(facts, "naming items")
+    return facts.max_items or DEFAULT_MAX_ITEMS
+
+
+def _require_people(facts: Facts, name: str) -> None:
+    """Refuse a per-item cap above one where the proof has each person add one at most."""
+    if facts.per_item_cap != 1:
+        raise InvalidParameter("per_item_cap", facts.per_item_cap, f"1 for {name}", "It looks at people, not at rows.")
+
+
+def _bounded_people(facts: Facts, name: str) -> int:
+    _require_people(facts, f"'{name}'")
+    return _bounded(facts, name)
 
 
 def _bounded(facts: Facts, name: str) -> int:
@@ -64,7 +85,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         name="sips",
         question="vocab",
         wants="incidence",
-        plan=lambda budget, facts: plan_sips(budget, facts.max_items or DEFAULT_MAX_ITEMS),
+        plan=lambda budget, facts: plan_sips(budget, _taken(facts)),
         run=run_sips,
     ),
     Mechanism(
@@ -94,21 +115,22 @@ MECHANISMS: tuple[Mechanism, ...] = (
         name="optimal",
         question="vocab",
         wants="histogram",
-        plan=lambda budget, facts: plan_optimal(budget, _bounded(facts, "optimal")),
+        plan=lambda budget, facts: plan_optimal(budget, _bounded_people(facts, "optimal")),
         run=run_optimal,
     ),
     Mechanism(
         name="pcr",
         question="count",
         wants="histogram",
-        plan=lambda budget, facts: plan_pcr(budget, facts.per_item_cap),
+        plan=lambda budget, facts: plan_pcr(budget, facts.per_item_cap, relative_error=facts.relative_error),
         run=run_pcr,
+        fetch=lambda plan: plan.fetched + 1,
     ),
     Mechanism(
         name="tsgd",
         question="count",
         wants="histogram",
-        plan=lambda budget, facts: plan_tsgd(budget, _bounded(facts, "tsgd")),
+        plan=lambda budget, facts: plan_tsgd(budget, _bounded_people(facts, "tsgd")),
         run=run_tsgd,
     ),
     Mechanism(
@@ -116,7 +138,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         question="count",
         wants="histogram",
         plan=lambda budget, facts: plan_tsgd(
-            budget, _bounded(facts, "tsgd-public"), public_items=require_public_list(facts.public_items)
+            budget, _bounded_people(facts, "tsgd-public"), public_items=require_public_list(facts.public_items)
         ),
         run=run_tsgd,
     ),
@@ -133,14 +155,16 @@ MECHANISMS: tuple[Mechanism, ...] = (
         name="plume",
         question="count",
         wants="incidence",
-        plan=lambda budget, facts: plan_plume(budget, _bounded(facts, "plume")),
+        plan=lambda budget, facts: plan_plume(budget, _bounded_people(facts, "plume")),
         run=run_plume,
     ),
     Mechanism(
         name="plume-threshold",
         question="count",
         wants="incidence",
-        plan=lambda budget, facts: plan_plume(budget, _bounded(facts, "plume-threshold"), relative_error=0.1),
+        plan=lambda budget, facts: plan_plume(
+            budget, _bounded_people(facts, "plume-threshold"), relative_error=facts.relative_error
+        ),
         run=run_plume,
     ),
     Mechanism(
@@ -151,6 +175,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
             budget, _bounded(facts, "known-laplace"), require_public_list(facts.public_items), facts.per_item_cap
         ),
         run=run_known_laplace,
+        listed_only=True,
     ),
     Mechanism(
         name="unknown-laplace",
@@ -158,10 +183,16 @@ MECHANISMS: tuple[Mechanism, ...] = (
         wants="histogram",
         plan=lambda budget, facts: plan_unknown_laplace(budget, _bounded(facts, "unknown-laplace"), facts.per_item_cap),
         run=run_unknown_laplace,
+        fetch=lambda plan: plan.rows + 1,
     ),
     Mechanism(name="known-gumbel", question="top", wants="histogram", plan=plan_known_gumbel, run=run_known_gumbel),
     Mechanism(
-        name="unknown-gumbel", question="top", wants="histogram", plan=plan_unknown_gumbel, run=run_unknown_gumbel
+        name="unknown-gumbel",
+        question="top",
+        wants="histogram",
+        plan=plan_unknown_gumbel,
+        run=run_unknown_gumbel,
+        fetch=lambda plan: plan.rows + 1,
     ),
 )
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import Items
 
@@ -19,6 +21,7 @@ class Facts:
         public_items: the public list of items, zeros included, if there is one; None if the list itself is private.
         k: how many items a top list asks for.
         with_counts: whether counts are wanted beside names.
+        relative_error: the share of a count by which it may be off, for mechanisms that aim at one.
     """
 
     max_items: int | None = None
@@ -26,9 +29,12 @@ class Facts:
     public_items: Items | None = None
     k: int | None = None
     with_counts: bool = True
+    relative_error: float = 0.1
 
     def __post_init__(self) -> None:
         whole("per_item_cap", self.per_item_cap, most=2**31)
+        if not 0 < self.relative_error < math.inf:
+            raise InvalidParameter("relative_error", self.relative_error, "above zero", "0.1 asks for ten per cent.")
         for name in ("max_items", "k"):
             value = getattr(self, name)
             if value is not None:

@@ -25,9 +25,9 @@ ABSOLUTE = 2.0**-60
 def accept(draws: Draws, probability: Floats, judge: Judge, number: int = 0) -> Bools:
     """Exactly Bernoulli(p) for each row, p being the real number that `judge(row, digits)` encloses.
 
-    `probability` approximates p within RELATIVE * p + ABSOLUTE / 2. The uniform number is compared with it; a
-    comparison closer than that is settled by the judge on as many bits as it takes. The result is exact: no error to
-    charge.
+    `probability` approximates p within half of RELATIVE * p + ABSOLUTE. The uniform number, itself rounded to a double,
+    is compared with it; a comparison closer than the whole is settled by the judge on as many bits as it takes. The
+    result is exact: no error to charge.
     """
     first = draws.words(number).astype(np.float64) * 2.0**-64
     surely = first < probability * (1 - RELATIVE) - ABSOLUTE

@@ -18,14 +18,14 @@ _GUARD = 12
 
 
 def exp(argument: Fraction, digits: int) -> Interval:
-    """An enclosure of e^argument of relative width 10^-digits."""
+    """An enclosure of e^argument that reaches 10^-digits, relative, to either side."""
     # A relative error of 10^-prec in the argument moves the result by a factor of 1 + |argument| 10^-prec.
     context = Context(prec=digits + _GUARD + len(str(abs(int(argument)))), Emin=-(10**12), Emax=10**12)
     return _widen(context.exp(_decimal(argument, context)), digits)
 
 
 def ln(argument: Fraction, digits: int) -> Interval:
-    """An enclosure of the natural logarithm of a positive argument, of absolute width 10^-digits."""
+    """An enclosure of the natural logarithm of a positive argument that reaches 10^-digits to either side."""
     context = Context(prec=digits + _GUARD + len(str(argument.denominator)) + len(str(argument.numerator)))
     value = Fraction(context.ln(_decimal(argument, context)))
     width = Fraction(1, 10**digits)
@@ -33,7 +33,7 @@ def ln(argument: Fraction, digits: int) -> Interval:
 
 
 def normal_tail(argument: Fraction, digits: int) -> Interval:
-    """An enclosure of P(Z > argument) for a standard normal Z, relative width 10^-digits.
+    """An enclosure of P(Z > argument) for a standard normal Z that reaches 10^-digits, relative, to either side.
 
     Uses Phi(x) - 1/2 = phi(x) (x + x³/3 + x⁵/(3·5) + ...), all of whose terms have one sign, so nothing cancels but the
     final 1/2.
@@ -50,7 +50,7 @@ def normal_tail(argument: Fraction, digits: int) -> Interval:
         term = context.divide(context.multiply(term, square), Decimal(odd))
         total = context.add(total, term)
     density = context.divide(
-        context.exp(context.divide(-square, Decimal(2))), context.sqrt(context.multiply(Decimal(2), _pi(context.prec)))
+        context.exp(context.divide(square, Decimal(-2))), context.sqrt(context.multiply(Decimal(2), _pi(context.prec)))
     )
     middle = context.multiply(density, total)
     tail = context.subtract(Decimal("0.5"), middle) if argument > 0 else context.add(Decimal("0.5"), middle)

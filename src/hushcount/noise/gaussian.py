@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,8 @@ from hushcount.noise.laplace import LARGEST_SCALE, Int64s, discrete_laplace
 from hushcount.noise.source import Draws
 
 _UNIFORMS = 3  # two for a discrete Laplace candidate, one to accept it
+# Below about 2^-1074 a double is zero, and no candidate would ever be accepted.
+_LEAST_VARIANCE = Fraction(1, 2**1000)
 
 
 def discrete_gaussian(draws: Draws, variance: Fraction) -> Int64s:
@@ -22,9 +25,13 @@ def discrete_gaussian(draws: Draws, variance: Fraction) -> Int64s:
     Whether a candidate is accepted is decided for the whole batch at once, round after round, and the number of rounds
     does not depend on the values that are kept, so the running time of a batch does not tell a large draw.
     """
-    if not 0 < variance < LARGEST_SCALE**2:
+    if not _LEAST_VARIANCE <= variance < LARGEST_SCALE**2:
         raise InvalidParameter(
-            "noise variance", float(variance), "above zero and below 2^64", "So much noise would drown any count."
+            "noise variance",
+            # A double would overflow on the way to the message.
+            Decimal(variance.numerator) / variance.denominator,
+            "at least 2^-1000 and below 2^64",
+            "Less is no noise at all, more would drown any count.",
         )
     scale = math.isqrt(math.floor(variance)) + 1
     result = np.empty(len(draws), dtype=np.int64)

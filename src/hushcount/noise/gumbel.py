@@ -61,7 +61,7 @@ def _keys(draws: Draws, candidates: Candidates) -> tuple[Floats, Floats]:
     # E = -ln(1 - x) is a standard exponential number, accurate at both ends; the Gumbel number is -ln(E).
     low = (words.astype(np.float64) + 0.5) * 2.0**-64
     high = ((~words).astype(np.float64) + 0.5) * 2.0**-64
-    exponential = np.where(words < _HALF, -np.log1p(-low), -np.log(high))
+    exponential = np.where(words < _HALF, -np.log1p(-np.minimum(low, 0.5)), -np.log(high))
     # The first and the last word leave the Gumbel number unbounded on one side.
     edge = np.minimum(low, high)
     blur = np.where(edge < 2.0**-64, np.inf, _RELATIVE + 2.0**-64 / edge)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from hushcount.errors import InvalidParameter
 from hushcount.noise.laplace import Int64s, discrete_laplace
 from hushcount.noise.source import Draws
 
@@ -14,6 +15,8 @@ _UNIFORMS = 2
 
 def truncated_geometric(draws: Draws, rate: Fraction, bound: int) -> Int64s:
     """P[X = x] proportional to exp(-rate |x|) on -bound..bound, exactly: draws outside are drawn again."""
+    if bound < 0:
+        raise InvalidParameter("noise bound", bound, "zero or more", "No number lies between -bound and bound.")
     result = np.empty(len(draws), dtype=np.int64)
     waiting = np.arange(len(draws))
     attempt = 0

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from hushcount.mechanisms.counts.rows import listed_counts, release_counts, require_public_list
 from hushcount.mechanisms.plan import pure_epsilon
+from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Pure
@@ -54,15 +55,17 @@ def run_known_laplace(histogram: Histogram, plan: KnownLaplacePlan, source: Nois
     epsilon tanh(epsilon/2)-zCDP; no delta. With epsilon = epsilon_per/2 this is LI's Delta epsilon_per-bounded range
     (Lemma 5.2).
     Assumes: the list is public, declared and not observed (erratum 4); each person adds at most cap to each of at most
-    max_items counts.
+    max_items counts; the histogram is complete.
 
     | edge case | result |
     |---|---|
+    | a histogram that is not complete | refused: a missing row would be read as zero |
     | empty histogram | noise around zero for every listed item |
     | noisy counts below zero | stay as they are; clamping is the reader's post-processing |
 
     Source: LI Algorithm 1 with discrete noise on integers.
     """
+    require_complete(histogram)
     counts = listed_counts(histogram, plan.public_items)
     rate = Fraction(plan.epsilon) / plan.per_item_cap
     draws = source.item_draws(plan.name, source.identify(plan.public_items))

@@ -175,11 +175,12 @@ def _select(run: _Run, level: int) -> Int64s:
 
 
 def _count(run: _Run, level: int, chosen: Int64s) -> None:
-    stddev = count_stddev(run.plan, level_epsilon(run.plan, level)) * run.plan.per_item_cap
-    noise = discrete_gaussian(run.source.item_draws("pcr/count", run.keys.at(chosen)), Fraction(stddev) ** 2)
+    stddev, cap = count_stddev(run.plan, level_epsilon(run.plan, level)), run.plan.per_item_cap
+    # The product as a fraction: rounded to a double, it could be below what was charged for.
+    noise = discrete_gaussian(run.source.item_draws("pcr/count", run.keys.at(chosen)), (Fraction(stddev) * cap) ** 2)
     run.items.append(run.top.items[chosen])
     run.counts.append(run.top.counts[chosen] + noise)
-    run.stddevs += [stddev] * len(chosen)
+    run.stddevs += [stddev * cap] * len(chosen)
 
 
 def _selection_cost(plan: PcrPlan, level: int) -> Cost:

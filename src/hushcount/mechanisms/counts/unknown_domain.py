@@ -37,17 +37,21 @@ class UnknownLaplacePlan:
 def plan_unknown_laplace(
     budget: Budget, max_items: int, per_item_cap: int = 1, *, rows: int = 1000
 ) -> UnknownLaplacePlan:
-    """The least offset with (e^epsilon + 1) min(max_items, rows) P[X - Y > offset] <= delta, X and Y the two noises.
+    """The least offset with (e^epsilon + 1) rows P[X - Y > offset] <= delta, X and Y the two noises.
+
+    The union runs over all `rows` items, not over the person's own max_items: ties with the boundary are left out, so
+    a person who lifts the boundary by one count takes every item that stands one above it out of the top, whoever holds
+    them. (LI counts max_items, for a top whose ties are broken by a fixed order of all items.)
 
     LI solves delta = (dhat/4) (e^(eps/2) + 1) (3 + ln(Delta/dhat)) for a logarithm; the exact tail of the difference
-    replaces it and is never higher (erratum 5: 3 + ln may be 2 + ln; Appendix A's constant lacks the factor 2). LI's
+    replaces it (erratum 5: 3 + ln may be 2 + ln; Appendix A's constant lacks the factor 2). LI's
     epsilon_per is twice this epsilon.
     """
     whole("max_items", max_items, most=2**31)
     whole("rows", rows, least=max_items, most=2**31)
     epsilon = pure_epsilon(budget)
     rate = float(epsilon) / (per_item_cap * max_items)
-    share = float_below(budget.delta) / (math.exp(float(epsilon)) + 1) / min(max_items, rows)
+    share = float_below(budget.delta) / (math.exp(float(epsilon)) + 1) / rows
     high = 1
     while difference_tail(rate, high) > share:
         high *= 2

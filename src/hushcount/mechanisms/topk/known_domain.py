@@ -9,6 +9,7 @@ from fractions import Fraction
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.rows import listed_counts, require_public_list
 from hushcount.mechanisms.plan import concentrated, root_below
+from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.mechanisms.topk.rows import count_stddev, release_top, with_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
@@ -70,15 +71,17 @@ def run_known_gumbel(histogram: Histogram, plan: KnownGumbelPlan, source: NoiseS
     Guarantee: k selections of epsilon-bounded range and k counts of epsilon²/8-zCDP: 2k epsilon²/8-zCDP together; no
     delta (LI Lemma 5.2). Add or remove one person: all scores move in one direction by at most cap, so the range of the
     score is cap, not twice that (erratum 40).
-    Assumes: the list is public (erratum 4); one person adds at most cap to any one count.
+    Assumes: the list is public (erratum 4); one person adds at most cap to any one count; the histogram is complete.
 
     | edge case | result |
     |---|---|
+    | a histogram that is not complete | refused: a missing row would be read as zero |
     | k = length of the list | all of it, in noisy order |
     | empty histogram | k names of the list at random |
 
     Source: LI Algorithm 2, counts by separately drawn Gaussian noise (erratum 6; BEYOND 4).
     """
+    require_complete(histogram)
     counts = listed_counts(histogram, plan.public_items)
     keys = source.identify(plan.public_items)
     candidates = Candidates(scores=counts, rate=Fraction(plan.epsilon) / plan.per_item_cap, priors={})
