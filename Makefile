@@ -28,8 +28,8 @@ endif
 help:  ## List these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-demo: $(INSTALLED)  ## Make a small synthetic log and show three private tables of it, true values beside
-	@$(BIN)/python examples/demo.py $(ARGS)
+demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
+	@$(BIN)/hushcount demo $(ARGS)
 
 test: check  ## Run all checks, then all tests
 	$(BIN)/python -m pytest -n 2 --durations=10 $(ARGS)

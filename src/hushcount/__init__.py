@@ -1,1 +1,29 @@
 """hushcount: which items are there, and how many people have each, without exposing any person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hushcount.app.questions import count, estimate, top, vocab
+    from hushcount.app.release import Release
+
+__all__ = ["Release", "__version__", "count", "estimate", "top", "vocab"]
+__version__ = "0.1.0"
+
+_HOME = {
+    "count": "hushcount.app.questions",
+    "estimate": "hushcount.app.questions",
+    "top": "hushcount.app.questions",
+    "vocab": "hushcount.app.questions",
+    "Release": "hushcount.app.release",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be anything
+    """Import the public names when they are first used: `import hushcount` alone loads nothing heavy."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'hushcount' has no attribute {name!r}")
+    import importlib  # noqa: PLC0415  as above
+
+    return getattr(importlib.import_module(_HOME[name]), name)

@@ -9,7 +9,13 @@ HushcountError
 ├── MissingExtra       an optional package is not installed; the text says which and how to get it
 ├── UnsafeMechanism    the mechanism asked for is not private; the text names the reference
 ├── UnsupportedCost    an accountant was given a cost it has no theorem for; it refuses instead of guessing
-└── BudgetExhausted    the next step does not fit into what is left; asked and left are attributes
+├── BudgetExhausted    the next step does not fit into what is left; asked and left are attributes
+├── LedgerUnavailable  the ledger cannot be reached or written; what it holds is safe, and a retry with the key is safe
+├── LedgerMismatch     the ledger's log does not add up to what the ledger says; somebody edited it
+├── KeyReused          an idempotency key came back with another request
+├── ReservationClosed  a reservation can no longer be settled or refunded; the text says what was charged
+├── CostOverrun        a mechanism used more than was reserved: all of it was charged, nothing was released
+└── NotPermitted       the person's role does not allow it
 
 Each message says what was asked, why it cannot be, and what to write instead. Errors raised after data was read
 carry no item, no person and no true count: messages are an output channel too.
@@ -70,8 +76,32 @@ class UnsupportedCost(HushcountError):
 
 
 class BudgetExhausted(HushcountError):
-    """The next step does not fit into what is left of the budget."""
+    """The next step does not fit into what is left of the budget. A ledger adds all it knows as `refusal`."""
 
-    def __init__(self, what: str, *, asked: Decimal, left: Decimal) -> None:
-        self.what, self.asked, self.left = what, asked, left
-        super().__init__(f"{what}: asked for {asked}, {left} left; ask for less or raise the limit.")
+    def __init__(self, what: str, *, asked: Decimal, left: Decimal, refusal: object = None, text: str = "") -> None:
+        self.what, self.asked, self.left, self.refusal = what, asked, left, refusal
+        super().__init__(text or f"{what}: asked for {asked}, {left} left; ask for less or raise the limit.")
+
+
+class LedgerUnavailable(HushcountError):
+    """The ledger cannot be reached or written. Nothing that was charged is lost; repeat the call with the same key."""
+
+
+class LedgerMismatch(HushcountError):
+    """The log of a ledger does not add up to its balances, or a link of its chain is broken."""
+
+
+class KeyReused(HushcountError):
+    """An idempotency key was used before, for another request."""
+
+
+class ReservationClosed(HushcountError):
+    """The reservation can no longer be settled or refunded."""
+
+
+class CostOverrun(HushcountError):
+    """A mechanism used more than was reserved for it. All of it was charged; the answer must not leave."""
+
+
+class NotPermitted(HushcountError):
+    """The role of the person does not allow this."""

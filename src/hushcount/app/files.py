@@ -1,0 +1,29 @@
+"""Rows to files: Parquet, CSV or JSON by the ending of the name, and the receipt beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hushcount.app.receipt import Receipt
+from hushcount.errors import InvalidParameter
+
+_FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER", ".json": "FORMAT json, ARRAY"}
+
+
+def write_rows(columns: dict[str, list[Any]], path: Path, receipt: Receipt) -> Path:
+    """Write the columns to `path` and the receipt to `path` with the ending .receipt.json; gives the latter."""
+    if path.suffix not in _FORMATS:
+        raise InvalidParameter("out", str(path), f"a name that ends in {', '.join(_FORMATS)}")
+    import duckdb  # noqa: PLC0415  heavy, and only needed here
+
+    table = {name: np.array(values, dtype=object if name == "item" else np.int64) for name, values in columns.items()}
+    with duckdb.connect() as connection:
+        connection.register("released", table)
+        target = str(path).replace("'", "''")
+        connection.execute(f"COPY released TO '{target}' ({_FORMATS[path.suffix]})")
+    beside = path.with_suffix(".receipt.json")
+    beside.write_text(receipt.to_json() + "\n", encoding="utf-8")
+    return beside

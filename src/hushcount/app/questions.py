@@ -1,0 +1,79 @@
+"""The Python surface: `count`, `top`, `vocab` and `estimate`, each a function of a source, the person and the item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+from hushcount.accounting import zcdp
+from hushcount.app.answer import answer
+from hushcount.app.planning import Expectation, Planned, expect, make_plan
+from hushcount.app.receipt import best_epsilon
+from hushcount.app.release import Release
+from hushcount.app.request import Options, Question, Request, make_request
+from hushcount.app.wiring import open_engine
+from hushcount.engines.engine import Engine
+from hushcount.model.costs import Cost
+
+
+def count(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+    """How many people have each item. See `Options` for everything that can be said."""
+    return _ask("count", source, user, item, options)
+
+
+def top(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+    """The k items that most people have; `k` must be given."""
+    return _ask("top", source, user, item, options)
+
+
+def vocab(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+    """Which items may be named at all, without counts."""
+    return _ask("vocab", source, user, item, options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Price and expected accuracy of a question, from public facts alone: no data was read."""
+
+    planned: Planned
+    cost: Cost
+    rho: float
+    delta: float
+    epsilon: float
+    expectation: Expectation
+
+
+def estimate(question: Question, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Estimate:
+    """What a question would cost at most and how accurate its answer would be."""
+    return estimate_request(make_request(question, user, item, options))
+
+
+def estimate_request(request: Request) -> Estimate:
+    """As `estimate`, for a request that was made before."""
+    planned = make_plan(request)
+    spent = zcdp.spent(planned.plan.cost)
+    total = 2 * float(spent.delta) or 1e-6
+    return Estimate(
+        planned=planned,
+        cost=planned.plan.cost,
+        rho=float(spent.rho),
+        delta=float(spent.delta),
+        epsilon=best_epsilon(planned.plan.cost, total),
+        expectation=expect(planned),
+    )
+
+
+def _ask(question: Question, source: object, user: str, item: str | None, options: Options) -> Release:
+    request = make_request(question, user, item, options)
+    engine = open_engine(source, options.get("engine", "duckdb"))
+    return answer(with_canonical_filter(request, engine), engine)
+
+
+def with_canonical_filter(request: Request, engine: Engine) -> Request:
+    """The request with its filter checked against the data's columns and in canonical form."""
+    if request.selection.where is None:
+        return request
+    from hushcount.engines.filter import canonical  # noqa: PLC0415  only filters need the parser
+
+    where = canonical(request.selection.where, engine.describe().columns)
+    return replace(request, selection=replace(request.selection, where=where))

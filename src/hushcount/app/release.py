@@ -1,0 +1,102 @@
+"""A release: the private table that leaves the product, with its intervals, its price and its receipt."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hushcount.app.receipt import Receipt
+from hushcount.errors import InvalidParameter, MissingExtra
+from hushcount.model.costs import Cost
+from hushcount.model.inputs import Int64s, Items
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ROWS_IN_CARD = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Released rows and what there is to know about them.
+
+    Attributes:
+        items: the items, largest released count first, or sorted by name where there are no counts.
+        counts: noisy whole numbers of people, or None where only names were asked for.
+        low: lower ends of the 95 % intervals, row by row.
+        high: upper ends.
+        cutoff: items held by fewer people than about this many are unlikely to be shown; None if all listed items are.
+        cost: what it cost, as events.
+        receipt: the receipt.
+    """
+
+    items: Items
+    counts: Int64s | None
+    low: Int64s | None
+    high: Int64s | None
+    cutoff: float | None
+    cost: Cost
+    receipt: Receipt
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name: item, and where there are counts also count, low and high."""
+        columns: dict[str, list[Any]] = {"item": self.items.tolist()}
+        for name, values in (("count", self.counts), ("low", self.low), ("high", self.high)):
+            if values is not None:
+                columns[name] = values.tolist()
+        return columns
+
+    def to_arrow(self) -> Any:  # noqa: ANN401  pyarrow is not a dependency, so its types cannot be named here
+        """A pyarrow table."""
+        return _need("pyarrow").table(self.to_dict())
+
+    def to_pandas(self) -> Any:  # noqa: ANN401  as above
+        """A pandas data frame."""
+        return _need("pandas").DataFrame(self.to_dict())
+
+    def to_polars(self) -> Any:  # noqa: ANN401  as above
+        """A Polars data frame."""
+        return _need("polars").DataFrame(self.to_dict())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the rows to .parquet, .csv or .json, and the receipt beside them; gives the receipt's path."""
+        from hushcount.app.files import write_rows  # noqa: PLC0415  only saving needs DuckDB
+
+        return write_rows(self.to_dict(), Path(path), self.receipt)
+
+    def plot(self, path: str | Path | None = None, *, most: int = 30) -> Figure:
+        """Bars with whiskers and the cut-off, for at most `most` rows; saved as a picture if a path is given."""
+        from hushcount.app.picture import draw  # noqa: PLC0415  only pictures need matplotlib
+
+        if self.counts is None:
+            raise InvalidParameter("plot", "names only", "asked of a release with counts", "Use count or top.")
+        return draw(self.to_dict(), self.receipt, None if path is None else Path(path), most=most)
+
+    def _repr_html_(self) -> str:
+        columns = self.to_dict()
+        head = "".join(f"<th style='text-align:left'>{name}</th>" for name in columns)
+        rows = [
+            "<tr>" + "".join(f"<td style='text-align:left'>{_cell(value)}</td>" for value in row) + "</tr>"
+            for row in list(zip(*columns.values(), strict=True))[:_ROWS_IN_CARD]
+        ]
+        more = len(self) - len(rows)
+        rest = f"<p>and {more:,} more rows</p>" if more > 0 else ""
+        text = html.escape(self.receipt.to_text())
+        return f"<div><table><tr>{head}</tr>{''.join(rows)}</table>{rest}<p style='max-width:48em'>{text}</p></div>"
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else html.escape(str(value))
+
+
+def _need(package: str) -> Any:  # noqa: ANN401  a module
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise MissingExtra(package, f"pip install {package}") from None

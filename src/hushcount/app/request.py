@@ -1,0 +1,192 @@
+"""A request: one question with all its options, checked and complete, before any data is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, TypedDict
+
+import numpy as np
+
+from hushcount.errors import InvalidParameter, UnreadableSource
+from hushcount.model.amounts import Number
+from hushcount.model.budgets import Budget, EpsilonBudget, epsilon_budget, rho_budget
+from hushcount.model.facts import Facts
+from hushcount.model.inputs import Items
+from hushcount.model.queries import Selection, TextItems
+
+Question: TypeAlias = Literal["vocab", "count", "top"]
+
+PRESETS = {"cautious": "0.01", "standard": "0.1", "generous": "0.5"}
+DEFAULT_DELTA = "1e-6"
+DEFAULT_RELATIVE_ERROR = 0.1
+
+
+class Options(TypedDict, total=False):
+    """The options of `count`, `top` and `vocab`; each may be left out.
+
+    Attributes:
+        text: a text column whose words are the items (instead of `item`).
+        ngrams: shortest and longest run of words that is an item, as (1, 3) or "1-3".
+        lower: fold case away in text; on unless said otherwise.
+        preset: "cautious", "standard" (the default) or "generous".
+        error: wanted accuracy: "10%" of each count, or a number of people, from which the cost is solved.
+        rho: what may be spent, instead of a preset; or
+        epsilon: what may be spent, as (epsilon, delta).
+        delta: the probability that a rare item of one person is named after all; 1e-6 unless said otherwise.
+        where: a filter on rows, such as "country = 'NZ' AND day >= date('2026-01-01')".
+        keys: the public list of items, if there is one: a file with one item per line, or the items themselves.
+        max_items_per_user: at most this many items are taken from each person.
+        per_item_cap: how much one person may add to one count; 1 counts people.
+        k: how many items `top` shows.
+        counts: whether `top` shows counts; on unless said otherwise.
+        method: a mechanism by name, instead of the chooser's.
+        engine: "duckdb".
+        fresh: draw new noise, and pay again, instead of giving the same answer to the same question.
+    """
+
+    text: str
+    ngrams: str | tuple[int, int]
+    lower: bool
+    preset: str
+    error: str | float
+    rho: Number
+    epsilon: Number
+    delta: Number
+    where: str
+    keys: str | Path | Sequence[str]
+    max_items_per_user: int
+    per_item_cap: int
+    k: int
+    counts: bool
+    method: str
+    engine: str
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked, of which columns and rows, with which declared facts, for how much."""
+
+    question: Question
+    selection: Selection
+    facts: Facts
+    budget: Budget
+    method: str | None
+    people_error: float | None
+    fresh: bool
+
+    def canonical(self) -> str:
+        """One text for all ways of asking the same: the key of the noise, and later of the stored answer."""
+        item = self.selection.item
+        public = self.facts.public_items
+        return json.dumps(
+            {
+                "question": self.question,
+                "user": self.selection.user,
+                "item": item if isinstance(item, str) else [item.column, item.shortest, item.longest, item.lower],
+                "where": self.selection.where,
+                "per_item_cap": self.selection.per_item_cap,
+                "max_items": self.facts.max_items,
+                "public_items": None if public is None else sorted(public.tolist()),
+                "k": self.facts.k,
+                "with_counts": self.facts.with_counts,
+                "budget": [type(self.budget).__name__, *map(str, _amounts(self.budget))],
+                "method": self.method,
+                "error": [self.facts.relative_error, self.people_error],
+            },
+            sort_keys=True,
+            ensure_ascii=True,
+        )
+
+
+def make_request(question: Question, user: str, item: str | None, options: Options) -> Request:
+    """Check and complete the options of a question. Reads no data, but for the public list of items."""
+    unknown = sorted(set(options) - set(Options.__annotations__))
+    if unknown:
+        raise InvalidParameter("option", unknown[0], f"one of {', '.join(sorted(Options.__annotations__))}")
+    if question == "top" and "k" not in options:
+        raise InvalidParameter("k", None, "given for a top list", "Write -k 10, or k=10, for the ten most held items.")
+    cap = options.get("per_item_cap", 1)
+    relative, people = _error(options.get("error"))
+    return Request(
+        question=question,
+        selection=Selection(user=user, item=_item(item, options), where=options.get("where"), per_item_cap=cap),
+        facts=Facts(
+            max_items=options.get("max_items_per_user"),
+            per_item_cap=cap,
+            public_items=_public_items(options.get("keys")),
+            k=options.get("k"),
+            with_counts=options.get("counts", True),
+            relative_error=relative,
+        ),
+        budget=_budget(options),
+        method=options.get("method"),
+        people_error=people,
+        fresh=options.get("fresh", False),
+    )
+
+
+def _item(item: str | None, options: Options) -> str | TextItems:
+    text = options.get("text")
+    if (item is None) == (text is None):
+        raise InvalidParameter("item", item, "given, or else a text column", "Write --item COLUMN or --text COLUMN.")
+    if item is not None:
+        return item
+    shortest, longest = _ngrams(options.get("ngrams", (1, 1)))
+    return TextItems(column=str(text), shortest=shortest, longest=longest, lower=options.get("lower", True))
+
+
+def _ngrams(value: str | tuple[int, int]) -> tuple[int, int]:
+    if isinstance(value, tuple):
+        return value
+    first, _, last = value.partition("-")
+    if not first.isdigit() or (last and not last.isdigit()):
+        raise InvalidParameter("ngrams", value, "a number of words or a range, such as 1 or 1-3")
+    return int(first), int(last or first)
+
+
+def _budget(options: Options) -> Budget:
+    given = [name for name in ("preset", "rho", "epsilon") if name in options]
+    if len(given) > 1:
+        raise InvalidParameter(given[1], options[given[1]], f"left out, because {given[0]} says what may be spent")
+    delta = options.get("delta", DEFAULT_DELTA)
+    if "epsilon" in options:
+        return epsilon_budget(options["epsilon"], delta)
+    if "rho" in options:
+        return rho_budget(options["rho"], delta)
+    preset = options.get("preset", "standard")
+    if preset not in PRESETS:
+        raise InvalidParameter("preset", preset, f"one of {', '.join(PRESETS)}")
+    return rho_budget(PRESETS[preset], delta)
+
+
+def _error(value: str | float | None) -> tuple[float, float | None]:
+    if value is None:
+        return DEFAULT_RELATIVE_ERROR, None
+    text = str(value).strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = float("nan")
+    if not 0 < number < float("inf"):
+        raise InvalidParameter("error", value, "a share such as 10%, or a number of people such as 50")
+    return (number / 100, None) if text.endswith("%") else (DEFAULT_RELATIVE_ERROR, number)
+
+
+def _public_items(keys: str | Path | Sequence[str] | None) -> Items | None:
+    if keys is None:
+        return None
+    if isinstance(keys, str | Path):
+        try:
+            lines = Path(keys).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnreadableSource(f"the public list {str(keys)!r} cannot be read ({type(error).__name__})") from None
+        keys = [line for line in lines if line]
+    return np.array(list(dict.fromkeys(keys)), dtype=object)
+
+
+def _amounts(budget: Budget) -> tuple[object, object]:
+    return (budget.epsilon if isinstance(budget, EpsilonBudget) else budget.rho), budget.delta

@@ -1,0 +1,64 @@
+"""The verb `demo`: a made-up log, the three questions on it, and the true values beside the private ones."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushcount.cli.failures import told
+
+_SHOWN = 10
+
+
+@click.command()
+@click.option("--readers", default=30_000, show_default=True, help="How many people to make up.")
+@click.option("--plot", default="hushcount-demo.png", show_default=True, help="Where to put the picture.")
+def demo(readers: int, plot: str) -> None:
+    """Make up a reading log and ask all three questions of it, with the true values beside."""
+    with told(), tempfile.TemporaryDirectory() as folder:
+        from hushcount.app import questions  # noqa: PLC0415  numpy and more: not for --help
+        from hushcount.app.sample import true_counts, write_log  # noqa: PLC0415  as above
+
+        log = Path(folder) / "reading-log.parquet"
+        click.echo(
+            f"A made-up log of a news site: {readers:,} readers, the articles they opened, what they searched for.\n"
+        )
+        write_log(log, readers)
+        truth = true_counts(log)
+
+        click.secho("How many readers opened each article?   hushcount count … --user reader --item article", bold=True)
+        counted = questions.count(log, user="reader", item="article", fresh=True)
+        _beside(counted.to_dict(), truth)
+        click.echo(
+            f"{len(counted)} articles in all. Everything is a whole number of readers; no reader can be picked out.\n"
+        )
+
+        click.secho("Which five do most readers open?   hushcount top … -k 5", bold=True)
+        _beside(questions.top(log, user="reader", item="article", k=5, fresh=True).to_dict(), truth)
+
+        click.secho("\nWhich search words may be published?   hushcount vocab … --text search --ngrams 1-2", bold=True)
+        words = questions.vocab(log, user="reader", text="search", ngrams="1-2", fresh=True)
+        click.echo(f"{len(words)} words and pairs of words, such as: {', '.join(words.items[:12].tolist())} …\n")
+
+        click.echo(counted.receipt.to_text() + "\n")
+        _draw(counted, plot)
+
+
+def _beside(columns: dict[str, list[Any]], truth: dict[str, int]) -> None:
+    from hushcount.cli.render import print_table  # noqa: PLC0415  rich: not for --help
+
+    print_table(columns | {"truly": [truth[item] for item in columns["item"]]}, most=_SHOWN)
+
+
+def _draw(counted: Any, plot: str) -> None:  # noqa: ANN401  a Release; its module is heavy
+    from hushcount.errors import MissingExtra  # noqa: PLC0415
+
+    try:
+        counted.plot(plot, most=25)
+    except MissingExtra as error:
+        click.echo(f"No picture: {error}")
+    else:
+        click.echo(f"A picture of the counts is in {plot}.")

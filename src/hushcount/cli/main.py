@@ -1,0 +1,30 @@
+"""The command `hushcount` and its verbs.
+
+Click rather than typer: the three verbs share twenty options, which click lets us write once, and it starts faster.
+"""
+
+from __future__ import annotations
+
+import click
+
+from hushcount import __version__
+from hushcount.cli.ask import count, top, vocab
+from hushcount.cli.demo import demo
+from hushcount.cli.receipt import receipt
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="hushcount")
+def main() -> None:
+    """Which items are there, and how many people have each, without exposing any person.
+
+    Point at a file, say which column is the person and which is the item:
+
+        hushcount count events.parquet --user user_id --item article
+
+    Try it on made-up data first:  hushcount demo
+    """
+
+
+for verb in (count, top, vocab, demo, receipt):
+    main.add_command(verb)

@@ -1,0 +1,65 @@
+"""The options that `count`, `top` and `vocab` share, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+if TYPE_CHECKING:
+    from hushcount.app.request import Options
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_SHARED = (
+    click.argument("file", metavar="FILE"),
+    click.option("--user", required=True, metavar="COLUMN", help="The column that says who a row belongs to."),
+    click.option("--item", metavar="COLUMN", help="The column whose values are counted."),
+    click.option("--text", metavar="COLUMN", help="A text column instead: its words are counted."),
+    click.option("--ngrams", metavar="N-M", help="With --text: runs of N to M words, such as 1-3."),
+    click.option("--keep-case", is_flag=True, help="With --text: tell Apple from apple."),
+    click.option("--where", metavar="FILTER", help="Count only these rows: \"country = 'NZ' AND age >= 18\"."),
+    click.option("--keys", metavar="LIST", help="A file with the public list of items, one per line."),
+    click.option("--max-items-per-user", type=int, metavar="N", help="Take at most N items of each person."),
+    click.option("--per-item-cap", type=int, metavar="N", help="Let one person add up to N to a count (default 1)."),
+    click.option("--preset", help="How much to spend: cautious, standard (default) or generous."),
+    click.option("--error", metavar="E", help="Wanted accuracy: 10% of each count, or a number of people."),
+    click.option("--rho", metavar="X", help="Expert: spend this much rho."),
+    click.option("--epsilon", metavar="X", help="Expert: spend (epsilon, delta)."),
+    click.option("--delta", metavar="X", help="Expert: the delta, 1e-6 unless said otherwise."),
+    click.option("--method", metavar="NAME", help="Expert: a mechanism by name."),
+    click.option("--engine", metavar="NAME", help="What reads the data: duckdb."),
+    click.option("--fresh", is_flag=True, help="Draw new noise, and pay again, for a question asked before."),
+    click.option("--dry-run", is_flag=True, help="Price and expected accuracy; reads no data."),
+    click.option("--out", metavar="PATH", help="Write the table to .parquet, .csv or .json, receipt beside it."),
+    click.option("--rows", type=int, default=20, show_default=True, help="How many rows to show here."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
+    click.option("--quiet", "-q", is_flag=True, help="Print rows only, separated by tabs."),
+)
+
+# What goes to the library, under the library's own names; the rest is about showing.
+LIBRARY = (
+    *("text", "ngrams", "where", "keys", "max_items_per_user", "per_item_cap"),
+    *("preset", "error", "rho", "epsilon", "delta", "method", "engine", "k"),
+)
+
+
+def shared_options(command: _Command) -> _Command:
+    """Add the shared options to a command."""
+    for add in reversed(_SHARED):
+        command = add(command)
+    return command
+
+
+def library_options(given: dict[str, Any]) -> Options:
+    """The options of the library that were given on the command line."""
+    options = {name: given[name] for name in LIBRARY if given.get(name) is not None}
+    if given.get("keep_case"):
+        options["lower"] = False
+    if given.get("fresh"):
+        options["fresh"] = True
+    if given.get("names_only"):
+        options["counts"] = False
+    # The names above are those of Options; click has checked what was typed against them.
+    return cast("Options", options)

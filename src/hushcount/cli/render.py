@@ -1,0 +1,116 @@
+"""What a person sees: tables in plain words, or JSON, or bare rows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hushcount.app.questions import Estimate
+    from hushcount.app.release import Release
+
+_STANDARD = 0.1
+_ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
+_HEADINGS = {"item": "item", "count": "people", "low": "at least", "high": "at most"}
+
+
+def warn_of_row_id(user: str) -> None:
+    """Warn if the person column has the name of a row id: then each row, not each person, would be protected.
+
+    By its name alone: whether its values repeat is a fact about the data, which must not be told.
+    """
+    if user.lower() in _ROW_IDS:
+        click.echo(
+            f"hushcount: column '{user}' has the name of a row number. If it numbers rows, only single rows are\n"
+            "protected and not people: name the column that says whose row it is.",
+            err=True,
+        )
+
+
+def show_release(release: Release, given: dict[str, Any]) -> None:
+    """Print a release, and write the files that were asked for."""
+    if given["out"]:
+        release.save(given["out"])
+    if given.get("plot"):
+        release.plot(given["plot"])
+    if given["as_json"]:
+        receipt = json.loads(release.receipt.to_json())
+        click.echo(json.dumps({"rows": release.to_dict(), "receipt": receipt}, ensure_ascii=False, indent=2))
+    elif given["quiet"]:
+        for row in zip(*release.to_dict().values(), strict=True):
+            click.echo("\t".join(map(str, row)))
+    else:
+        print_table(release.to_dict(), most=given["rows"])
+        for line in summary(release, given):
+            click.echo(line)
+
+
+def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
+    """A table of at most `most` rows."""
+    from rich.console import Console  # noqa: PLC0415  not needed for --json and --quiet
+    from rich.table import Table  # noqa: PLC0415  as above
+    from rich.text import Text  # noqa: PLC0415  as above
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        table.add_column(_HEADINGS.get(name, name), justify="left" if name == "item" else "right", overflow="fold")
+    for row in list(zip(*columns.values(), strict=True))[:most]:
+        # Text, not markup: an item may contain square brackets.
+        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+    Console().print(table)
+
+
+def summary(release: Release, given: dict[str, Any]) -> list[str]:
+    """The sentences under a table."""
+    receipt = release.receipt
+    lines = [""]
+    more = len(release) - given["rows"]
+    if more > 0:
+        lines.append(f"and {more:,} more; write --out FILE to keep them all, or --rows {len(release)} to see them.")
+    if not len(release):
+        lines.append(
+            "Nothing could be shown at this price: too few people share any one item. A larger --preset shows more."
+        )
+    if release.counts is not None:
+        lines.append("Each true number is between 'at least' and 'at most' with 95 % probability, row by row.")
+    if receipt.question == "top" and given.get("k") and len(release) < given["k"]:
+        lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
+    if release.cutoff is not None:
+        lines.append(f"Items of fewer than about {release.cutoff:,.0f} people are unlikely to be shown.")
+    lines.append(f"Price: {price(float(receipt.rho))}. Receipt: hushcount receipt {receipt.id}")
+    return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
+
+
+def price(rho: float) -> str:
+    """A price in releases of the standard size."""
+    times = rho / _STANDARD
+    return "one standard release" if 0.95 <= times <= 1.0001 else f"{times:.2g} standard releases"
+
+
+def show_estimate(estimate: Estimate, given: dict[str, Any]) -> None:
+    """Print what a question would cost and how accurate it would be."""
+    expectation, planned = estimate.expectation, estimate.planned
+    if given["as_json"]:
+        form = {
+            "mechanism": planned.mechanism.name,
+            "reason": planned.reason,
+            "rho": estimate.rho,
+            "delta": estimate.delta,
+            "epsilon": estimate.epsilon,
+            "give_or_take": expectation.give_or_take,
+            "cutoff": expectation.cutoff,
+            "notes": list(expectation.notes),
+        }
+        click.echo(json.dumps(form, ensure_ascii=False, indent=2))
+        return
+    click.echo("No data was read. This question")
+    click.echo(f"  costs at most {price(estimate.rho)};")
+    click.echo(f"  is answered by {planned.reason};")
+    if expectation.give_or_take is not None:
+        click.echo(f"  gives counts that are right give or take {expectation.give_or_take:,} people, 95 times in 100;")
+    if expectation.cutoff is not None:
+        click.echo(f"  shows items from about {expectation.cutoff:,.0f} people on.")
+    for note in expectation.notes:
+        click.echo(f"  {note}")

@@ -1,0 +1,46 @@
+"""A tiny engine over made-up rows, so that use cases are tested without a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from hushcount.engines.memory import MemoryIncidence, incidence
+from hushcount.model.inputs import Bound, Histogram
+from hushcount.model.queries import Description, Selection
+
+
+@dataclass
+class MadeEngine:
+    """Answers the three questions from two columns; counts how often it was read."""
+
+    users: list[int]
+    items: list[str]
+    version: str = "v1"
+    reads: list[str] = field(default_factory=list)
+
+    @cached_property
+    def held(self) -> MemoryIncidence:
+        """Who has what, encoded once."""
+        return incidence(self.users, self.items)
+
+    def describe(self) -> Description:
+        """Two columns and the version that the test set."""
+        return Description(columns=(("user", "BIGINT"), ("item", "VARCHAR")), version=self.version)
+
+    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
+        """People per item."""
+        self.reads.append("histogram")
+        return self.held.histogram(top) if bound is None else self.held.counts(bound)
+
+    def incidence(self, selection: Selection) -> MemoryIncidence:
+        """The handle itself."""
+        self.reads.append("incidence")
+        return self.held
+
+
+def made_engine(people: int = 4000, kinds: int = 8) -> MadeEngine:
+    """Person p holds items 0..p mod kinds: item j is held by about people * (1 - j/kinds)."""
+    users = [person for person in range(people) for _ in range(person % kinds + 1)]
+    items = [f"item-{place}" for person in range(people) for place in range(person % kinds + 1)]
+    return MadeEngine(users, items)

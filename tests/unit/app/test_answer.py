@@ -1,0 +1,221 @@
+"""The spine: from request to release, with a made engine."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from hushcount.accounting import zcdp
+from hushcount.app import archive
+from hushcount.app.answer import answer
+from hushcount.app.planning import make_plan
+from hushcount.app.receipt import Receipt
+from hushcount.app.request import make_request
+from hushcount.app.secret import home, load_secret
+from hushcount.errors import InvalidParameter, MissingExtra
+from hushcount.mechanisms.table import MECHANISMS
+from tests.unit.app.made_engine import made_engine
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    """Each test keeps its secret and its receipts in a folder of its own."""
+    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+
+
+def ask(question="count", engine=None, **options):
+    """One answer from the made engine."""
+    return answer(make_request(question, "user", "item", options), engine or made_engine())
+
+
+def test_count_is_right_within_its_intervals():
+    """Released counts are near the truth and carry whole-number intervals."""
+    release = ask(fresh=True)
+    truth = {f"item-{j}": 4000 - 500 * j for j in range(8)}
+
+    assert release.counts.dtype == np.int64
+    assert set(release.items) <= set(truth)
+    assert len(release) >= 6
+    off = [abs(count - truth[item]) for item, count in zip(release.items, release.counts, strict=True)]
+    assert max(off) < 400
+    assert (release.low <= release.counts).all()
+    assert (release.counts <= release.high).all()
+
+
+def test_same_question_same_answer():
+    """The same question on the same data version is answered by the same bytes; fresh noise differs."""
+    first, again = ask().to_dict(), ask().to_dict()
+
+    assert first == again
+    assert any(ask(fresh=True).to_dict() != first for _ in range(3))
+
+
+def test_changed_data_changes_the_noise():
+    """Another data version draws other noise, even where the counts are equal (erratum 9)."""
+    one, two = made_engine(), made_engine()
+    two.version = "v2"
+
+    assert ask(engine=one).to_dict() != ask(engine=two).to_dict()
+
+
+def test_the_secret_is_kept_private():
+    """The secret is 32 bytes in a file that only its owner can read, and stays the same."""
+    secret = load_secret()
+
+    assert len(secret) == 32
+    assert load_secret() == secret
+    assert (home() / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_home_answers_are_fresh(monkeypatch):
+    """Where no secret can be kept, answers are still private, only not consistent."""
+    monkeypatch.setenv("HUSHCOUNT_HOME", "/dev/null/none")
+    release = ask()
+
+    assert release.receipt.private
+    assert not release.receipt.consistent
+
+
+def test_a_plan_that_fails_reads_nothing():
+    """If the budget or the method is bad, the data is not touched."""
+    engine = made_engine()
+    with pytest.raises(InvalidParameter):
+        ask(engine=engine, method="tsgd")
+
+    assert engine.reads == []
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda entry: entry.name)
+def test_every_method_by_name(mechanism):
+    """Each mechanism of the table answers through the product, and its receipt names it and its cost."""
+    options = {"method": mechanism.name, "max_items_per_user": 2, "fresh": True, "rho": 1}
+    if mechanism.question == "top":
+        options["k"] = 3
+    if mechanism.name in {"known-laplace", "known-gumbel", "tsgd-public"}:
+        options["keys"] = [f"item-{j}" for j in range(8)] + ["nobody has this"]
+    release = ask(mechanism.question, **options)
+
+    assert release.receipt.mechanism == mechanism.name
+    assert len(release) >= 1
+    planned = make_plan(make_request(mechanism.question, "user", "item", options))
+    assert zcdp.spent(release.cost).rho <= zcdp.spent(planned.plan.cost).rho
+    assert float(release.receipt.rho) >= float(zcdp.spent(release.cost).rho)
+
+
+def test_a_method_of_another_question_is_refused():
+    """Asking `count` for a vocabulary mechanism lists those that count."""
+    with pytest.raises(InvalidParameter, match="one that answers 'count': pcr"):
+        ask(method="sips")
+
+
+def test_stages_are_named():
+    """Whoever waits is told what is under way, in order."""
+    stages = []
+    answer(make_request("count", "user", "item", {}), made_engine(), stages.append)
+
+    assert stages == ["looking at the data's columns and version", "counting people", "adding noise"]
+
+
+def test_receipt_round_trip():
+    """A receipt is written, found again by the beginning of its id, and says what matters in plain words."""
+    release = ask()
+    found = archive.find(release.receipt.id[:6])
+
+    assert found == release.receipt
+    assert Receipt.from_json(found.to_json()) == found
+    text = found.to_text()
+    for words in ("Each person in column 'user'", "rho = ", "epsilon", "were not released", "same answer"):
+        assert words in text
+    assert json.loads(found.to_json())["data_version"] == "v1"
+
+
+def test_unknown_receipt():
+    """An id that matches nothing lists the last ones."""
+    ask()
+    with pytest.raises(InvalidParameter, match="exactly one id"):
+        archive.find("zzzz")
+    with pytest.raises(InvalidParameter, match="letters and digits"):
+        archive.find("../secret")
+
+
+def test_frames():
+    """A release turns into Arrow, pandas and Polars with the same columns."""
+    release = ask()
+    columns = release.to_dict()
+
+    assert release.to_arrow().to_pydict() == columns
+    assert release.to_pandas().to_dict("list") == columns
+    assert release.to_polars().to_dict(as_series=False) == columns
+
+
+def test_missing_package_names_the_command(monkeypatch):
+    """Where an optional package is missing, the error says what to type."""
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    with pytest.raises(MissingExtra, match="pip install polars"):
+        ask().to_polars()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+def test_saved_rows_read_back(tmp_path, ending):
+    """Saved rows are the released rows, and the receipt stands beside them."""
+    import duckdb  # noqa: PLC0415
+
+    release = ask()
+    path = tmp_path / f"it's.{ending}"
+    beside = release.save(path)
+    rows = duckdb.sql(f"SELECT item, count FROM '{str(path).replace(chr(39), chr(39) * 2)}'").fetchall()  # noqa: S608
+
+    assert rows == list(zip(release.items.tolist(), release.counts.tolist(), strict=True))
+    assert Receipt.from_json(beside.read_text(encoding="utf-8")) == release.receipt
+
+
+def test_saving_elsewhere_is_refused(tmp_path):
+    """Another ending is refused with the ones that work."""
+    with pytest.raises(InvalidParameter, match=r"\.parquet, \.csv, \.json"):
+        ask().save(tmp_path / "rows.xls")
+
+
+def test_notebook_card_escapes_items():
+    """The card is HTML with the released rows; an item cannot smuggle markup into it."""
+    engine = made_engine()
+    engine.items = [item.replace("item-0", "<script>alert(1)</script>") for item in engine.items]
+    card = ask(engine=engine)._repr_html_()
+
+    assert "&lt;script&gt;" in card
+    assert "<script>" not in card
+    assert card.startswith("<div><table>")
+
+
+def test_picture(tmp_path):
+    """A release with counts draws itself; names alone cannot be drawn, and other endings are refused."""
+    release = ask()
+    release.plot(tmp_path / "counts.png")
+
+    assert (tmp_path / "counts.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(InvalidParameter, match="count or top"):
+        ask("vocab").plot(tmp_path / "names.png")
+    with pytest.raises(InvalidParameter, match="ends in"):
+        release.plot(tmp_path / "counts.gif")
+
+
+def test_empty_data():
+    """No rows give an empty release with its receipt, at full price."""
+    engine = made_engine()
+    engine.users, engine.items = [], []
+    for question in ("count", "vocab"):
+        release = ask(question, engine=engine)
+
+        assert len(release) == 0
+        assert release.receipt.rows == 0
+
+
+def test_home_defaults_to_the_state_folder(monkeypatch, tmp_path):
+    """Without HUSHCOUNT_HOME, files go to the user's state folder."""
+    monkeypatch.delenv("HUSHCOUNT_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    assert home() == tmp_path / "hushcount"
+    assert os.environ.get("HUSHCOUNT_HOME") is None

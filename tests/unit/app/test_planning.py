@@ -1,0 +1,78 @@
+"""Plans and estimates: what can be said before any data is read."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hushcount.app.planning import expect, make_plan
+from hushcount.app.questions import estimate
+from hushcount.app.request import make_request
+from hushcount.errors import InvalidParameter
+
+
+def planned(question="count", **options):
+    """A plan for made-up columns."""
+    return make_plan(make_request(question, "u", "i", options))
+
+
+def test_default_choices():
+    """Without more facts: pcr counts, unknown-gumbel lists, sips names."""
+    assert planned().mechanism.name == "pcr"
+    assert planned("top", k=5).mechanism.name == "unknown-gumbel"
+    assert planned("vocab").mechanism.name == "sips"
+
+
+def test_error_in_people_solves_the_price():
+    """A wanted give or take is met, and a slightly cheaper budget would miss it."""
+    solved = planned(max_items_per_user=1, error=20)
+    rho = float(solved.request.budget.rho)
+
+    assert expect(solved).give_or_take <= 20
+    assert expect(planned(max_items_per_user=1, rho=rho * 0.9)).give_or_take > 20
+
+
+def test_error_as_a_share_goes_to_the_mechanism():
+    """A wanted relative error is the one that pcr aims at."""
+    assert planned(error="5%").plan.relative_error == pytest.approx(0.05)
+
+
+def test_error_in_people_needs_one_noise_for_all():
+    """Where the noise differs from row to row, a number of people cannot be promised."""
+    with pytest.raises(InvalidParameter, match="a share such as 10%"):
+        planned(error=50)
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        ("count", {}),
+        ("count", {"max_items_per_user": 1}),
+        ("count", {"max_items_per_user": 3, "method": "tsgd"}),
+        ("count", {"max_items_per_user": 3, "keys": ["a", "b"]}),
+        ("count", {"max_items_per_user": 3, "method": "unknown-laplace"}),
+        ("count", {"max_items_per_user": 3, "method": "plume"}),
+        ("top", {"k": 10}),
+        ("top", {"k": 2, "keys": ["a", "b", "c"]}),
+        ("vocab", {}),
+        ("vocab", {"max_items_per_user": 1}),
+        ("vocab", {"method": "policy-laplace"}),
+    ],
+)
+def test_estimates_say_price_and_accuracy(question, options):
+    """Every estimate has a price within the preset, and says something about what will be shown."""
+    found = estimate(question, user="u", item="i", **options)
+
+    assert 0 < found.rho <= 0.1
+    assert 0 < found.epsilon < math.inf
+    expectation = found.expectation
+    assert expectation.notes or expectation.cutoff or expectation.give_or_take
+
+
+def test_a_larger_budget_promises_more():
+    """More budget never raises the cut-off or the give or take."""
+    small, large = (estimate("count", user="u", item="i", max_items_per_user=1, rho=rho) for rho in (0.01, 1))
+
+    assert large.expectation.cutoff < small.expectation.cutoff
+    assert large.expectation.give_or_take < small.expectation.give_or_take
