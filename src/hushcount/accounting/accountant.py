@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from hushcount.accounting.convert import inner_delta, outer_delta
@@ -61,10 +62,16 @@ def total(prices: Prices, cost: Cost, *, name: str) -> Charge:
                 f"the {name} accountant has no theorem for {type(event).__name__} events; it knows {known}. "
                 f"Use an accountant that supports all events of this cost."
             )
-        count, (price_first, price_failed) = whole("times", times), price(event)
+        count, (price_first, price_failed) = whole("times", times), _priced(price, event)
         first = EXACT.fma(price_first, count, first)
         failed = EXACT.fma(price_failed, count, failed)
     return first, failed
+
+
+@lru_cache(maxsize=4096)
+def _priced(price: Callable[[Any], Charge], event: Event) -> Charge:
+    """The price of an event, kept: a mechanism that takes a thousand equal steps asks for it at every step."""
+    return price(event)
 
 
 def epsilon_of(spent: Spent, total_delta: Number, *, curve: Callable[[Decimal, Decimal], float]) -> float:

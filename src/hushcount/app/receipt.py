@@ -94,6 +94,16 @@ def make_receipt(planned: Planned, description: Description, outcome: Outcome, *
     )
 
 
+def cutoff_sentence(receipt: Receipt) -> str:
+    """What is unlikely to be shown, in plain words; the receipt must have a cut-off."""
+    if receipt.question == "vocab" and receipt.mechanism != "optimal":
+        return (
+            f"An item needs about {receipt.cutoff:,.0f} people who have nothing else, or more who have many items, "
+            "to be named."
+        )
+    return f"Items held by fewer than about {receipt.cutoff:,.0f} people are unlikely to be shown."
+
+
 def best_epsilon(cost: Cost, total_delta: Number) -> float:
     """The smallest epsilon at this delta that any accountant with a theorem for all of the cost can show."""
     accountants: tuple[Accountant, ...] = (zcdp, gdp, basic)
@@ -128,7 +138,7 @@ def _sentences(receipt: Receipt) -> list[str]:
     if receipt.max_items_per_user is not None:
         lines.append(f"At most {receipt.max_items_per_user} items of each person were counted, chosen at random.")
     if receipt.cutoff is not None:
-        lines.append(f"Items held by fewer than about {receipt.cutoff:,.0f} people are unlikely to be shown.")
+        lines.append(cutoff_sentence(receipt))
     lines.append("How many items were left out, and the true counts, were not released.")
     if receipt.consistent:
         lines.append("The same question on the same data gives this same answer.")

@@ -64,6 +64,8 @@ def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
 
 def summary(release: Release, given: dict[str, Any]) -> list[str]:
     """The sentences under a table."""
+    from hushcount.app.receipt import cutoff_sentence  # noqa: PLC0415  not needed for --help
+
     receipt = release.receipt
     lines = [""]
     more = len(release) - given["rows"]
@@ -78,7 +80,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     if receipt.question == "top" and given.get("k") and len(release) < given["k"]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
     if release.cutoff is not None:
-        lines.append(f"Items of fewer than about {release.cutoff:,.0f} people are unlikely to be shown.")
+        lines.append(cutoff_sentence(receipt))
     lines.append(f"Price: {price(float(receipt.rho))}. Receipt: hushcount receipt {receipt.id}")
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
 

@@ -50,15 +50,12 @@ def _choose_top(facts: Facts) -> Choice:
 
 
 def _choose_count(budget: Budget, facts: Facts) -> Choice:
+    if facts.public_items is not None:
+        return _sure("known-laplace", "the list of items is public, so every listed count is shown with noise")
     if facts.max_items is None:
         return _sure(
             "pcr",
             "nothing bounds how many items a person has: counts are found one by one, until the budget is used",
-        )
-    if facts.public_items is not None:
-        return _sure(
-            "known-laplace",
-            "the list of items is public and a person has few of them, so every listed count is shown with noise",
         )
     bound, cap = facts.max_items, facts.per_item_cap
     options: dict[str, Callable[[], float]] = {

@@ -72,6 +72,11 @@ def _bounded_people(facts: Facts, name: str) -> int:
     return _bounded(facts, name)
 
 
+def _listed(facts: Facts) -> int:
+    """Nobody can have more of the listed items than there are."""
+    return len(require_public_list(facts.public_items))
+
+
 def _bounded(facts: Facts, name: str) -> int:
     if facts.max_items is None:
         raise InvalidParameter(
@@ -172,7 +177,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         question="count",
         wants="histogram",
         plan=lambda budget, facts: plan_known_laplace(
-            budget, _bounded(facts, "known-laplace"), require_public_list(facts.public_items), facts.per_item_cap
+            budget, facts.max_items or _listed(facts), require_public_list(facts.public_items), facts.per_item_cap
         ),
         run=run_known_laplace,
         listed_only=True,

@@ -27,10 +27,9 @@ class Outcome:
         noise_scale: for each count, its noise parameter (standard deviation of a discrete Gaussian, scale b of the
             others).
         cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released
-            values.
+            values. Where people's lists are weighed, in people who hold nothing else: others count less.
         cost: what the run actually cost, at most what was reserved for it.
         private: False if the randomness was a fixed test seed.
-        truncated: True if the mechanism stopped because its budget or its k was used up, False if it ran out of items.
     """
 
     mechanism: str
@@ -41,4 +40,3 @@ class Outcome:
     cutoff: float | None
     cost: Cost
     private: bool
-    truncated: bool = False

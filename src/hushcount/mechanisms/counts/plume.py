@@ -57,7 +57,8 @@ def plan_plume(budget: Budget, max_items: int, *, relative_error: float | None =
 def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Outcome:
     """Name items by weighted Gaussian, then release their noisy counts over people bounded afresh.
 
-    Guarantee: delta-approximate rho-zCDP, the sum of selection and counts.
+    Guarantee (one person and all their rows added or removed): delta-approximate rho-zCDP, the sum of selection and
+    counts.
     Assumes: the bound is declared, not computed from the data: the paper's use of the data's own 95th percentile is not
     private (erratum 39).
 
