@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_BYTES = 32
+from hushcount.noise.source import SECRET_BYTES, new_secret
 
 
 def home() -> Path:
@@ -31,7 +31,7 @@ def _existing(path: Path) -> bytes | None:
         secret = path.read_bytes()
     except FileNotFoundError:
         return None
-    return secret if len(secret) == _BYTES else None
+    return secret if len(secret) == SECRET_BYTES else None
 
 
 def _create(path: Path) -> bytes | None:
@@ -39,7 +39,7 @@ def _create(path: Path) -> bytes | None:
     draft = path.with_name(f"secret.{os.getpid()}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(handle, os.urandom(_BYTES))
+        os.write(handle, new_secret())
         os.fsync(handle)
     finally:
         os.close(handle)

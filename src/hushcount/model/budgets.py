@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
+from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, positive, probability
 
+MOST = 1000
 _NEEDS_DELTA = (
     "An item list that is not public cannot be shown with delta = 0 (DVGM Theorem 2); 1e-6 is the usual choice."
 )
@@ -34,9 +36,17 @@ Budget: TypeAlias = RhoBudget | EpsilonBudget
 
 def rho_budget(rho: Number, delta: Number) -> RhoBudget:
     """A budget of rho and delta; refuses rho <= 0 and delta outside (0, 1)."""
-    return RhoBudget(positive("rho", rho), probability("delta", delta, _NEEDS_DELTA))
+    return RhoBudget(_sensible("rho", positive("rho", rho)), probability("delta", delta, _NEEDS_DELTA))
 
 
 def epsilon_budget(epsilon: Number, delta: Number) -> EpsilonBudget:
     """A budget of epsilon and delta; refuses epsilon <= 0 and delta outside (0, 1)."""
-    return EpsilonBudget(positive("epsilon", epsilon), probability("delta", delta, _NEEDS_DELTA))
+    return EpsilonBudget(_sensible("epsilon", positive("epsilon", epsilon)), probability("delta", delta, _NEEDS_DELTA))
+
+
+def _sensible(name: str, value: Decimal) -> Decimal:
+    if value > MOST:
+        raise InvalidParameter(
+            name, str(value), f"at most {MOST}", "Beyond, nobody is protected and the noise vanishes."
+        )
+    return value

@@ -119,6 +119,9 @@ class Incidence(Protocol):
 def _check_rows(items: Items, values: Int64s, *, least: int) -> None:
     if items.ndim != 1 or values.ndim != 1 or len(items) != len(values):
         raise InvalidInput("items and counts must be one-dimensional and of the same length")
+    # An item in two rows would let one person move two counts of the same item.
+    if len(set(items.tolist())) != len(items):
+        raise InvalidInput("an item stands in more than one row; each must be there once")
     if values.dtype != np.int64:
         raise InvalidInput(f"counts must be int64, not {values.dtype}; NaN and fractions cannot be counts of people")
     if len(values) and (int(values.min()) < least or int(values.max()) >= LARGEST):

@@ -19,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.errors import InvalidParameter
 from hushcount.noise import decimals, uniform
 from hushcount.noise.laplace import Int64s
 from hushcount.noise.source import Draws
@@ -26,6 +27,7 @@ from hushcount.noise.source import Draws
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _RELATIVE = 2.0**-45
+_LARGEST_RATE = 10**6
 _HALF = np.uint64(1 << 63)
 
 
@@ -43,6 +45,8 @@ def peel(draws: Draws, candidates: Candidates, most: int | None = None) -> Int64
 
     Exact: places that the double-precision keys cannot tell apart are compared with certified decimals.
     """
+    if not 0 < candidates.rate <= _LARGEST_RATE:
+        raise InvalidParameter("rate", float(candidates.rate), f"above zero and at most {_LARGEST_RATE}")
     key, margin = _keys(draws, candidates)
     order = np.argsort(-key, kind="stable")
     wanted = len(order) if most is None else min(most, len(order))

@@ -24,6 +24,8 @@ from hushcount.noise import siphash
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
+SECRET_BYTES = 32
+
 
 class Draws(Protocol):
     """Endless independent uniform words for each of a number of rows."""
@@ -94,8 +96,10 @@ class NoiseContext:
 
     def __post_init__(self) -> None:
         for name in ("query", "data_version", "mechanism"):
-            if not getattr(self, name):
-                raise InvalidParameter(name, "", "a text that is not empty", "Noise must change whenever this changes.")
+            if not getattr(self, name) or not isinstance(getattr(self, name), str):
+                raise InvalidParameter(
+                    name, getattr(self, name), "a text that is not empty", "Noise must change whenever this changes."
+                )
 
 
 class _MasterKey:
@@ -129,7 +133,12 @@ class SystemSource(_MasterKey):
     """A fresh 256-bit key from the operating system for each release. The default."""
 
     def __init__(self) -> None:
-        super().__init__(os.urandom(32), private=True)
+        super().__init__(new_secret(), private=True)
+
+
+def new_secret() -> bytes:
+    """A fresh secret for `KeyedSource`, from the operating system."""
+    return os.urandom(SECRET_BYTES)
 
 
 class KeyedSource(_MasterKey):
@@ -141,12 +150,12 @@ class KeyedSource(_MasterKey):
     """
 
     def __init__(self, secret: bytes, context: NoiseContext) -> None:
-        if len(secret) < 32:
-            raise InvalidParameter(
-                "secret", f"{len(secret)} bytes", "at least 32 bytes", "Make one with os.urandom(32)."
-            )
+        if len(secret) < SECRET_BYTES:
+            raise InvalidParameter("secret", f"{len(secret)} bytes", "at least 32 bytes", "Make one with new_secret().")
         parts = (context.query, context.data_version, context.mechanism, str(context.mechanism_version))
-        super().__init__(hmac.digest(secret, _framed("hushcount release 1", *parts), hashlib.sha256), private=True)
+        # Hashed first: HMAC pads short keys with zeros, so a secret and the same with a zero byte would be one.
+        key = hashlib.sha256(secret).digest()
+        super().__init__(hmac.digest(key, _framed("hushcount release 1", *parts), hashlib.sha256), private=True)
 
 
 class SeededSource(_MasterKey):
