@@ -1,0 +1,94 @@
+"""The chooser: from declared facts to a mechanism, with a reason that a person can read."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+
+import pytest
+
+from hushcount.mechanisms.chooser import choose
+from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.budgets import epsilon_budget, rho_budget
+from hushcount.model.facts import Facts
+from tests.unit.mechanisms.made_inputs import PUBLIC
+
+RHO, EPSILON = rho_budget("0.1", "1e-6"), epsilon_budget(1, "1e-6")
+BUDGETS = pytest.mark.parametrize("budget", [RHO, EPSILON], ids=["rho", "epsilon"])
+
+
+@BUDGETS
+@pytest.mark.parametrize(
+    ("question", "public", "max_items", "name"),
+    [
+        ("count", True, 5, "known-laplace"),
+        ("count", True, None, "known-laplace"),
+        ("top", True, None, "known-gumbel"),
+        ("top", False, None, "unknown-gumbel"),
+        ("count", False, None, "pcr"),
+    ],
+)
+def test_the_cells_of_linkedins_table(budget, question, public, max_items, name):
+    """Known or unknown list, restricted or unrestricted items: LI Table 1, with PCR where nothing bounds the counts."""
+    facts = Facts(max_items=max_items, public_items=PUBLIC if public else None, k=3)
+
+    assert choose(question, budget, facts).mechanism.name == name
+
+
+@BUDGETS
+def test_the_restricted_unknown_cell_is_a_comparison(budget):
+    """For an unknown list and few items LI's UnkLap is compared with what came later, by expected cut-off."""
+    choice = choose("count", budget, Facts(max_items=5))
+
+    assert {"unknown-laplace", "gaussian-threshold"} <= choice.cutoffs.keys()
+    assert choice.cutoffs[choice.mechanism.name] == min(choice.cutoffs.values())
+
+
+@pytest.mark.parametrize("question", ["count", "vocab"])
+def test_one_item_for_each_person(question):
+    """With one item per person truncated noise and the optimal primitive win under epsilon, the Gaussian under rho."""
+    facts = Facts(max_items=1)
+    pure = choose(question, EPSILON, facts).mechanism.name
+    concentrated = choose(question, RHO, facts).mechanism.name
+
+    assert pure == {"count": "tsgd", "vocab": "optimal"}[question]
+    assert concentrated == {"count": "gaussian-threshold", "vocab": "weighted-gaussian"}[question]
+
+
+@BUDGETS
+@pytest.mark.parametrize(("max_items", "offered"), [(1, True), (3, True), (4, False), (None, False)])
+def test_splitting_is_offered_up_to_three_items(budget, max_items, offered):
+    """DVGM's rule: the primitive for one item is split over at most three (erratum 20); beyond that it is SIPS."""
+    choice = choose("vocab", budget, Facts(max_items=max_items))
+
+    assert ("optimal" in choice.cutoffs) == offered
+    assert offered or choice.mechanism.name == "sips"
+
+
+@BUDGETS
+def test_a_cap_above_one_excludes_truncated_noise(budget):
+    """k-TSGD counts people; capped sums go to mechanisms with a cap, and the winner can be planned."""
+    facts = Facts(max_items=1, per_item_cap=4)
+    choice = choose("count", budget, facts)
+
+    assert "tsgd" not in choice.cutoffs
+    assert choice.mechanism.plan(budget, facts).name == choice.mechanism.name
+
+
+@BUDGETS
+@pytest.mark.parametrize("question", ["vocab", "count", "top"])
+def test_every_choice_has_a_reason_and_can_be_planned(budget, question):
+    """Whatever the facts, the reason is a sentence that starts with the name, and the plan can be made."""
+    for max_items, public in itertools.product([None, 1, 2, 4, 50], [None, PUBLIC]):
+        facts = Facts(max_items=max_items, public_items=public, k=3)
+        choice = choose(question, budget, facts)
+        assert choice.mechanism in MECHANISMS
+        assert choice.mechanism.question == question
+        assert choice.reason.startswith(f"{choice.mechanism.name}: ")
+        assert len(choice.reason.split()) >= 8
+        assert choice.mechanism.plan(budget, facts).name == choice.mechanism.name
+
+
+def test_no_data_is_looked_at():
+    """The chooser takes a question, a budget and facts, and nothing else (erratum 39)."""
+    assert list(inspect.signature(choose).parameters) == ["question", "budget", "facts"]
