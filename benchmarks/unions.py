@@ -84,7 +84,9 @@ def _times(log: MemoryIncidence, effort: Effort) -> dict[str, float]:
 def _works(log: MemoryIncidence) -> dict[str, Callable[[], object]]:
     bound = Bound(max_items=MAX_ITEMS, salt=b"bench")
     by_key, by_frequency = log.lists(bound, "key"), log.lists(bound, "frequency")
-    laplace, gaussian = (plan_union("policy", noise, BUDGET, MAX_ITEMS).full for noise in ("laplace", "gaussian"))
+    laplace, gaussian = (
+        plan_union("policy", noise, BUDGET, max_items=MAX_ITEMS).full for noise in ("laplace", "gaussian")
+    )
     works: dict[str, Callable[[], object]] = {
         "bounded lists": lambda: log.lists(bound, "key"),
         "uniform, bounding included": lambda: log.weights(UniformWeights(bound=bound, norm=2, share="held")),

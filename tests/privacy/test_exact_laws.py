@@ -428,7 +428,7 @@ MOVES = {
 @pytest.mark.parametrize("rho", ["0.1", "1"])
 def test_gaussian_coins_are_concentrated(rho):
     """A move of l2 length one on three common items costs at most rho alpha in Renyi divergence, for many orders."""
-    plan = plan_union("weighted", "gaussian", rho_budget(rho, DELTA), 3)
+    plan = plan_union("weighted", "gaussian", rho_budget(rho, DELTA), max_items=3)
 
     def tail(weight):
         return float(stats.norm.sf((plan.threshold - weight) / plan.noise_scale))
@@ -459,7 +459,7 @@ def laplace_gap(plan, epsilon, moves, novel) -> float:
 @pytest.mark.parametrize(("weighting", "moves"), [("weighted", MOVES[1][:3]), ("greedy", MOVES[1])])
 def test_laplace_coins_are_private(epsilon, weighting, moves):
     """A move of l1 length one that the weighting allows is epsilon-DP, and (epsilon, delta)-DP with novel items."""
-    plan = plan_union(weighting, "laplace", epsilon_budget(epsilon, DELTA), 3)
+    plan = plan_union(weighting, "laplace", epsilon_budget(epsilon, DELTA), max_items=3)
 
     assert laplace_gap(plan, epsilon, moves, 0) <= ROUNDING
     for novel in (1, 2):
@@ -470,7 +470,7 @@ def test_laplace_coins_are_private(epsilon, weighting, moves):
 
 def test_an_even_threshold_is_too_low_for_uneven_weights():
     """The threshold of the weighted mechanism does not fit the splits that a greedy person can make (erratum 36)."""
-    plan = plan_union("weighted", "laplace", epsilon_budget(1.5, DELTA), 3)
+    plan = plan_union("weighted", "laplace", epsilon_budget(1.5, DELTA), max_items=3)
 
     assert laplace_gap(plan, 1.5, MOVES[1], 2) > 1.1 * DELTA
 

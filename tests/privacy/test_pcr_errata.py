@@ -155,9 +155,9 @@ def test_erratum_12_the_boundary_after_removals_is_a_true_count(monkeypatch):
     boundaries = []
     real = pcr.with_bottom
 
-    def watch(source, purpose, keys, counts, bottom):
+    def watch(source, purpose, *, keys, counts, bottom):
         boundaries.append(bottom[0] - 1)
-        return real(source, purpose, keys, counts, bottom)
+        return real(source, purpose, keys=keys, counts=counts, bottom=bottom)
 
     monkeypatch.setattr(pcr, "with_bottom", watch)
     plan = small_plan(rho=100, calls=1000, rows=3, first="2")

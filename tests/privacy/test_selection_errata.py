@@ -55,7 +55,7 @@ def tail_of(plan):
 @pytest.mark.parametrize("delta", [0.2, 0.05, 1e-6])
 def test_novel_items_stay_hidden(weighting, primitive, max_items, delta):
     """For every t up to the bound, t items of one person alone are all hidden with probability 1 - delta."""
-    plan = plan_union(weighting, primitive, rho_budget("0.5", delta), max_items)
+    plan = plan_union(weighting, primitive, rho_budget("0.5", delta), max_items=max_items)
     norm = 2 if primitive == "gaussian" else 1
     tail = tail_of(plan)
     worst = max(
@@ -79,7 +79,7 @@ def splits(parts: int, grid: int):
 @pytest.mark.parametrize("delta", [0.2, 0.01])
 def test_a_greedy_person_stays_hidden_however_they_split(epsilon, max_items, delta):
     """Over all splits of a weight of one over novel items, none is named with probability 1 - delta (erratum 36)."""
-    plan = plan_union("greedy", "laplace", epsilon_budget(epsilon, delta), max_items)
+    plan = plan_union("greedy", "laplace", epsilon_budget(epsilon, delta), max_items=max_items)
     worst = max(shown_alone(weights, tail_of(plan)) for weights in splits(max_items, 12))
 
     assert worst <= delta
@@ -103,7 +103,7 @@ def test_erratum_36_a_threshold_for_one_novel_item_multiplies_delta(held, epsilo
 
 def test_the_set_union_test_vector():
     """At epsilon 3, delta e^-10 and 100 items: sigma 1.33279 and threshold 6.82366, reached at t = 100."""
-    plan = plan_union("weighted", "gaussian", epsilon_budget(3, math.exp(-10)), 100)
+    plan = plan_union("weighted", "gaussian", epsilon_budget(3, math.exp(-10)), max_items=100)
 
     assert plan.noise_scale == pytest.approx(1.33279, abs=5e-6)
     assert plan.threshold == pytest.approx(6.82366, abs=5e-6)
@@ -119,14 +119,14 @@ def test_a_threshold_for_one_item_is_too_low_for_many():
             for t in (1, 2, 10, 100)
         )
 
-    assert worst(gaussian_threshold(stddev, delta, 100, lambda t: t**-0.5)) <= 1e-6
-    assert worst(gaussian_threshold(stddev, delta, 1, lambda t: t**-0.5)) > 50e-6
+    assert worst(gaussian_threshold(stddev, delta, 100, novel_weight=lambda t: t**-0.5)) <= 1e-6
+    assert worst(gaussian_threshold(stddev, delta, 1, novel_weight=lambda t: t**-0.5)) > 50e-6
 
 
 @pytest.mark.parametrize("max_items", [999, 1000, 1001, 5000, 2**20])
 def test_thresholds_of_long_lists_are_bounded_from_above(max_items):
     """Beyond a thousand items the ends bound all t between: the threshold is no lower than at any t that is tried."""
-    threshold = laplace_threshold(2.0, Decimal("1e-6"), max_items, lambda t: 1 / t)
+    threshold = laplace_threshold(2.0, Decimal("1e-6"), max_items, novel_weight=lambda t: 1 / t)
     tried = {t for t in (1, 2, 10, 500, 999, 1000, 1001, 3000, max_items) if t <= max_items}
 
     for t in tried:
@@ -138,7 +138,7 @@ def test_thresholds_of_long_lists_are_bounded_from_above(max_items):
 
 def test_erratum_24_noise_on_items_that_were_cut_multiplies_delta():
     """One person with 10,000 items and a bound of 100: as printed, delta/2 is exceeded 67.6 times; bounded, never."""
-    plan = plan_union("weighted", "gaussian", epsilon_budget(3, math.exp(-10)), 100)
+    plan = plan_union("weighted", "gaussian", epsilon_budget(3, math.exp(-10)), max_items=100)
     allowed = math.exp(-10) / 2
     printed = broken_twins.noised_without_bound(10_000, 100)
 
@@ -150,7 +150,7 @@ def test_erratum_24_noise_on_items_that_were_cut_multiplies_delta():
 def test_erratum_24_no_mechanism_looks_at_more_than_the_bound(weighting, primitive):
     """A person of a thousand items under a bound of five: with thresholds out of the way, five items are named."""
     lists = incidence(["only"] * 1000, [f"item {n}" for n in range(1000)])
-    plan = plan_union(weighting, primitive, rho_budget("0.5", "0.5"), 5)
+    plan = plan_union(weighting, primitive, rho_budget("0.5", "0.5"), max_items=5)
     low = type(plan)(**{name: getattr(plan, name) for name in plan.__slots__} | {"threshold": -1e9})
 
     assert len(run_union(lists, low, SeededSource(1)).items) == 5
@@ -179,7 +179,7 @@ def test_erratum_25_a_weight_of_zero_can_be_named():
     """A greedy person spends all on their first item; the other is still noised, with the chance of weight zero."""
     # Twice the same first item makes it the most frequent one of that person.
     lists = incidence(["p", "p", "p"], ["first", "first", "second"])
-    plan = plan_union("greedy", "laplace", epsilon_budget(1, "0.5"), 2)
+    plan = plan_union("greedy", "laplace", epsilon_budget(1, "0.5"), max_items=2)
     shown = [run_union(lists, plan, SeededSource(seed)).items for seed in range(300)]
 
     assert plan.weighting == "greedy"
@@ -204,7 +204,7 @@ def test_erratum_29_shares_of_delta_survive_small_numbers():
 @pytest.mark.parametrize("delta", ["1e-15", "1e-20", "1e-30"])
 def test_erratum_29_thresholds_of_small_deltas_are_finite_and_right(delta):
     """At delta = 1e-15 and below the threshold is where forty digits put it; the printed share would be infinite."""
-    threshold = gaussian_threshold(2.0, Decimal(delta), 50, lambda t: t**-0.5)
+    threshold = gaussian_threshold(2.0, Decimal(delta), 50, novel_weight=lambda t: t**-0.5)
     with mpmath.workdps(50):
         tails = [mpmath.erfc((threshold - t**-0.5) / 2 / mpmath.sqrt(2)) / 2 for t in range(1, 51)]
         shown = [1 - (1 - tail) ** t for t, tail in enumerate(tails, start=1)]

@@ -33,6 +33,7 @@ def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, 
     axes.set_yticks(places, labels=[_label(item) for item in items])
     axes.invert_yaxis()
     axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(lambda people, _: f"{people:,.0f}")
     axes.set_xlabel("people (bar: released count; whisker: the true count is inside with 95 % probability)")
     shown = (
         f"{len(items)} of {len(columns['item'])} released items"

@@ -45,7 +45,7 @@ class Estimate:
 
 def estimate(question: Question, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Estimate:
     """What a question would cost at most and how accurate its answer would be."""
-    return estimate_request(make_request(question, user, item, options))
+    return estimate_request(make_request(question, user=user, item=item, options=options))
 
 
 def estimate_request(request: Request) -> Estimate:
@@ -64,7 +64,7 @@ def estimate_request(request: Request) -> Estimate:
 
 
 def _ask(question: Question, source: object, user: str, item: str | None, options: Options) -> Release:
-    request = make_request(question, user, item, options)
+    request = make_request(question, user=user, item=item, options=options)
     engine = open_engine(source, options.get("engine", "duckdb"))
     return answer(with_canonical_filter(request, engine), engine)
 

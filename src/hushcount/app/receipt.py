@@ -56,9 +56,9 @@ class Receipt:
         """The receipt that `to_json` wrote."""
         return Receipt(**json.loads(text))
 
-    def to_text(self) -> str:
-        """The receipt as one paragraph."""
-        return " ".join(_sentences(self))
+    def to_text(self, *, numbers: bool = True) -> str:
+        """The receipt as one paragraph; without `numbers`, in everyday words only."""
+        return " ".join(_sentences(self, numbers=numbers))
 
 
 def make_receipt(planned: Planned, description: Description, outcome: Outcome, *, consistent: bool) -> Receipt:
@@ -125,14 +125,15 @@ def _short(value: Decimal) -> str:
     return str(float(Context(prec=_SIGNIFICANT, rounding=ROUND_CEILING).plus(value)))
 
 
-def _sentences(receipt: Receipt) -> list[str]:
+def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
     people = f"Each person in column '{receipt.user}', with all of their rows, is protected"
     lines = [
         f"{people}: the answer would be almost as likely had that person not been in the data.",
         f"It was made by '{receipt.mechanism}' ({receipt.reason.partition(': ')[2]}).",
-        f"It cost rho = {receipt.rho} and delta = {receipt.delta}.",
-        f"That means (epsilon, delta) = ({receipt.epsilon:.3g}, {receipt.epsilon_delta:.2g}).",
     ]
+    if numbers:
+        lines.append(f"It cost rho = {receipt.rho} and delta = {receipt.delta}.")
+        lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.3g}, {receipt.epsilon_delta:.2g}).")
     if receipt.where:
         lines.append(f"Only rows with {receipt.where} were counted.")
     if receipt.max_items_per_user is not None:

@@ -102,7 +102,7 @@ class Request:
         )
 
 
-def make_request(question: Question, user: str, item: str | None, options: Options) -> Request:
+def make_request(question: Question, *, user: str, item: str | None, options: Options) -> Request:
     """Check and complete the options of a question. Reads no data, but for the public list of items."""
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:

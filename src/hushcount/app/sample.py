@@ -51,8 +51,9 @@ def make_log(readers: int, seed: int = 1) -> dict[str, npt.NDArray[Any]]:
     article = np.searchsorted(edges, _uniform(source, "articles", len(reader)))
     asked = np.searchsorted(edges, _uniform(source, "searches", len(reader)))
     titles = np.array(
-        [f"{place} {event} {time}" for time in _TIMES for event in _EVENTS for place in _PLACES], dtype=object
+        [f"{place} {event} {time}" for place in _PLACES for event in _EVENTS for time in _TIMES], dtype=object
     )
+    titles = titles[np.argsort(source.draws("titles", _ARTICLES).words(0))]
     names = np.array([f"reader-{number:06d}" for number in range(readers)], dtype=object)
     return {"reader": names[reader], "article": titles[article], "search": titles[asked]}
 

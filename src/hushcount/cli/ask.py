@@ -42,7 +42,7 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
     with told():
         from hushcount.app.request import make_request  # noqa: PLC0415  numpy and more: not for --help
 
-        request = make_request(question, given["user"], given["item"], library_options(given))
+        request = make_request(question, user=given["user"], item=given["item"], options=library_options(given))
         if given["dry_run"]:
             from hushcount.app.questions import estimate_request  # noqa: PLC0415  as above
             from hushcount.cli.render import show_estimate  # noqa: PLC0415  as above

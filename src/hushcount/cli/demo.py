@@ -43,7 +43,7 @@ def demo(readers: int, plot: str) -> None:
         words = questions.vocab(log, user="reader", text="search", ngrams="1-2", fresh=True)
         click.echo(f"{len(words)} words and pairs of words, such as: {', '.join(words.items[:12].tolist())} …\n")
 
-        click.echo(counted.receipt.to_text() + "\n")
+        click.echo(counted.receipt.to_text(numbers=False) + "\n")
         _draw(counted, plot)
 
 

@@ -77,7 +77,7 @@ def _choose_vocab(budget: Budget, facts: Facts) -> Choice:
         "optimal": lambda: float(midpoint(plan_optimal(budget, bound))),
         # The threshold is in units of weight one; a person who has all of the bound gives each item 1/sqrt(bound) of
         # it.
-        "weighted-gaussian": lambda: plan_union("weighted", "gaussian", budget, bound).threshold * bound**0.5,
+        "weighted-gaussian": lambda: plan_union("weighted", "gaussian", budget, max_items=bound).threshold * bound**0.5,
     }
     return _lowest(options, f"a person has at most {bound} item{'s' * (bound > 1)}")
 

@@ -57,7 +57,7 @@ def bottom_odds(rows: int, delta: Fraction) -> Fraction:
 
 
 def with_bottom(
-    source: NoiseSource, purpose: str, keys: ItemKeys, counts: Int64s, bottom: tuple[int, Fraction, Fraction]
+    source: NoiseSource, purpose: str, *, keys: ItemKeys, counts: Int64s, bottom: tuple[int, Fraction, Fraction]
 ) -> tuple[Draws, Candidates]:
     """Draws and candidates for items and, in the last row, bottom. `bottom` is its score, its prior and the rate."""
     score, prior, rate = bottom

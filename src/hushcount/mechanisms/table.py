@@ -52,7 +52,7 @@ class Mechanism:
 
 
 def _union(weighting: Weighting, primitive: Primitive) -> Planner:
-    return lambda budget, facts: plan_union(weighting, primitive, budget, _taken(facts))
+    return lambda budget, facts: plan_union(weighting, primitive, budget, max_items=_taken(facts))
 
 
 def _taken(facts: Facts) -> int:
@@ -177,7 +177,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
         question="count",
         wants="histogram",
         plan=lambda budget, facts: plan_known_laplace(
-            budget, facts.max_items or _listed(facts), require_public_list(facts.public_items), facts.per_item_cap
+            budget,
+            facts.max_items or _listed(facts),
+            require_public_list(facts.public_items),
+            per_item_cap=facts.per_item_cap,
         ),
         run=run_known_laplace,
         listed_only=True,

@@ -22,7 +22,7 @@ RELATIVE = 2.0**-36
 ABSOLUTE = 2.0**-60
 
 
-def accept(draws: Draws, probability: Floats, judge: Judge, number: int = 0) -> Bools:
+def accept(draws: Draws, probability: Floats, judge: Judge, *, number: int = 0) -> Bools:
     """Exactly Bernoulli(p) for each row, p being the real number that `judge(row, digits)` encloses.
 
     `probability` approximates p within half of RELATIVE * p + ABSOLUTE. The uniform number, itself rounded to a double,
@@ -39,7 +39,7 @@ def accept(draws: Draws, probability: Floats, judge: Judge, number: int = 0) -> 
 
 def _below(draws: Draws, row: int, number: int, judge: Judge) -> bool:
     for depth in count(1):
-        least, most = uniform.enclose(draws, row, number, depth)
+        least, most = uniform.enclose(draws, row, number=number, depth=depth)
         low, high = judge(row, uniform.digits_for(depth))
         if most <= low:
             return True

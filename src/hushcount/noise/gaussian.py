@@ -52,4 +52,4 @@ def _accept(draws: Draws, sizes: Int64s, variance: Fraction, scale: int, number:
     def judge(row: int, digits: int) -> decimals.Interval:
         return decimals.exp(-((int(sizes[row]) - shift) ** 2) / double, digits)
 
-    return accept(draws, np.exp(-((sizes - float(shift)) ** 2) / float(double)), judge, number)
+    return accept(draws, np.exp(-((sizes - float(shift)) ** 2) / float(double)), judge, number=number)

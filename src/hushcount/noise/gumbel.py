@@ -105,7 +105,7 @@ def _compare(draws: Draws, candidates: Candidates, one: int, two: int) -> int:
 
 
 def _exact_key(draws: Draws, candidates: Candidates, row: int, depth: int) -> decimals.Interval:
-    least, most = uniform.enclose(draws, row, 0, depth)
+    least, most = uniform.enclose(draws, row, number=0, depth=depth)
     if most == 1 or least == 0:  # an end where a logarithm is infinite: read one word more
         return _exact_key(draws, candidates, row, depth + 1)
     digits = uniform.digits_for(depth)

@@ -49,7 +49,7 @@ def geometric(draws: Draws, rate: Fraction, number: int = 0) -> Int64s:
 
 def _geometric_exactly(draws: Draws, row: int, rate: Fraction, number: int) -> int:
     for depth in count(2):
-        least, most = uniform.enclose(draws, row, number, depth)
+        least, most = uniform.enclose(draws, row, number=number, depth=depth)
         if least == 0:
             continue
         digits = uniform.digits_for(depth)

@@ -11,7 +11,7 @@ _DEPTH = (
 )
 
 
-def enclose(draws: Draws, row: int, number: int, depth: int) -> tuple[Fraction, Fraction]:
+def enclose(draws: Draws, row: int, *, number: int, depth: int) -> tuple[Fraction, Fraction]:
     """The interval that uniform `number` of `row` lies in, from its first `depth` words: width 2^(-64 depth)."""
     bits = 0
     for level in range(depth):

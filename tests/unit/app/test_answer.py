@@ -28,7 +28,7 @@ def own_home(tmp_path, monkeypatch):
 
 def ask(question="count", engine=None, **options):
     """One answer from the made engine."""
-    return answer(make_request(question, "user", "item", options), engine or made_engine())
+    return answer(make_request(question, user="user", item="item", options=options), engine or made_engine())
 
 
 def test_count_is_right_within_its_intervals():
@@ -100,7 +100,7 @@ def test_every_method_by_name(mechanism):
 
     assert release.receipt.mechanism == mechanism.name
     assert len(release) >= 1
-    planned = make_plan(make_request(mechanism.question, "user", "item", options))
+    planned = make_plan(make_request(mechanism.question, user="user", item="item", options=options))
     assert zcdp.spent(release.cost).rho <= zcdp.spent(planned.plan.cost).rho
     assert float(release.receipt.rho) >= float(zcdp.spent(release.cost).rho)
 
@@ -114,7 +114,7 @@ def test_a_method_of_another_question_is_refused():
 def test_stages_are_named():
     """Whoever waits is told what is under way, in order."""
     stages = []
-    answer(make_request("count", "user", "item", {}), made_engine(), stages.append)
+    answer(make_request("count", user="user", item="item", options={}), made_engine(), stages.append)
 
     assert stages == ["looking at the data's columns and version", "counting people", "adding noise"]
 

@@ -47,7 +47,7 @@ def test_coverage(question, options, tmp_path, monkeypatch):
     truth = {f"item-{j}": 4000 - 500 * j for j in range(8)}
     inside, rows = 0, 0
     while rows < 2500:
-        release = answer(make_request(question, "user", "item", {**options, "fresh": True}), engine)
+        release = answer(make_request(question, user="user", item="item", options={**options, "fresh": True}), engine)
         for item, low, high in zip(release.items, release.low, release.high, strict=True):
             inside += low <= truth[item] <= high
             rows += 1

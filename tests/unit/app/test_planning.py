@@ -14,7 +14,7 @@ from hushcount.errors import InvalidParameter
 
 def planned(question="count", **options):
     """A plan for made-up columns."""
-    return make_plan(make_request(question, "u", "i", options))
+    return make_plan(make_request(question, user="u", item="i", options=options))
 
 
 def test_default_choices():

@@ -12,7 +12,7 @@ from hushcount.model.queries import TextItems
 
 def test_two_facts_are_enough():
     """Person and item alone make a standard request."""
-    request = make_request("count", "user", "item", {})
+    request = make_request("count", user="user", item="item", options={})
 
     assert isinstance(request.budget, RhoBudget)
     assert (str(request.budget.rho), str(request.budget.delta)) == ("0.1", "0.000001")
@@ -22,7 +22,7 @@ def test_two_facts_are_enough():
 @pytest.mark.parametrize(("preset", "rho"), [("cautious", "0.01"), ("standard", "0.1"), ("generous", "0.5")])
 def test_presets(preset, rho):
     """The three presets are the ones that the design names."""
-    budget = make_request("count", "u", "i", {"preset": preset}).budget
+    budget = make_request("count", user="u", item="i", options={"preset": preset}).budget
 
     assert isinstance(budget, RhoBudget)
     assert str(budget.rho) == rho
@@ -30,7 +30,7 @@ def test_presets(preset, rho):
 
 def test_epsilon_and_delta():
     """Experts may say epsilon and delta."""
-    budget = make_request("count", "u", "i", {"epsilon": 1, "delta": "1e-8"}).budget
+    budget = make_request("count", user="u", item="i", options={"epsilon": 1, "delta": "1e-8"}).budget
 
     assert isinstance(budget, EpsilonBudget)
     assert (str(budget.epsilon), str(budget.delta)) == ("1", "1E-8")
@@ -54,20 +54,20 @@ def test_bad_options(options, text):
     """Each bad option is refused with what to write instead."""
     item = None if "text" in options else "i"
     with pytest.raises(InvalidParameter, match=text.replace("(", r"\(")):
-        make_request("count", "u", item, options)
+        make_request("count", user="u", item=item, options=options)
 
 
 def test_item_or_text():
     """Exactly one of item and text must be given."""
     for item, options in ((None, {}), ("i", {"text": "t"})):
         with pytest.raises(InvalidParameter, match="--item COLUMN or --text COLUMN"):
-            make_request("count", "u", item, options)
+            make_request("count", user="u", item=item, options=options)
 
 
 def test_text_and_ngrams():
     """Ranges of n-grams may be written as text or as numbers."""
     for ngrams in ("1-3", (1, 3)):
-        item = make_request("vocab", "u", None, {"text": "t", "ngrams": ngrams}).selection.item
+        item = make_request("vocab", user="u", item=None, options={"text": "t", "ngrams": ngrams}).selection.item
 
         assert item == TextItems(column="t", shortest=1, longest=3)
 
@@ -75,25 +75,25 @@ def test_text_and_ngrams():
 def test_top_needs_k():
     """A top list without a length is refused."""
     with pytest.raises(InvalidParameter, match="-k 10"):
-        make_request("top", "u", "i", {})
+        make_request("top", user="u", item="i", options={})
 
 
 def test_public_list(tmp_path):
     """A public list is read from a file, one item per line, each once; a missing file is told."""
     listed = tmp_path / "keys.txt"
     listed.write_text("a\nb\n\na\n", encoding="utf-8")
-    public = make_request("count", "u", "i", {"keys": listed}).facts.public_items
+    public = make_request("count", user="u", item="i", options={"keys": listed}).facts.public_items
 
     assert public is not None
     assert public.tolist() == ["a", "b"]
     with pytest.raises(UnreadableSource, match="public list"):
-        make_request("count", "u", "i", {"keys": tmp_path / "none.txt"})
+        make_request("count", user="u", item="i", options={"keys": tmp_path / "none.txt"})
 
 
 def test_canonical_is_one_text_for_one_question():
     """Different ways of writing the same question give the same canonical text, different questions do not."""
-    one = make_request("count", "u", "i", {"rho": 0.1}).canonical()
+    one = make_request("count", user="u", item="i", options={"rho": 0.1}).canonical()
 
-    assert one == make_request("count", "u", "i", {"preset": "standard"}).canonical()
-    assert one != make_request("count", "u", "i", {"rho": 0.2}).canonical()
-    assert one != make_request("count", "u", "i", {"rho": 0.1, "where": "a = 1"}).canonical()
+    assert one == make_request("count", user="u", item="i", options={"preset": "standard"}).canonical()
+    assert one != make_request("count", user="u", item="i", options={"rho": 0.2}).canonical()
+    assert one != make_request("count", user="u", item="i", options={"rho": 0.1, "where": "a = 1"}).canonical()

@@ -162,7 +162,7 @@ def test_the_unsafe_policy_is_refused_by_name():
 def test_greedy_has_laplace_noise_only():
     """The greedy weighting with Gaussian noise is refused."""
     with pytest.raises(InvalidParameter, match="greedy"):
-        plan_union("greedy", "gaussian", BUDGET, 3)
+        plan_union("greedy", "gaussian", BUDGET, max_items=3)
 
 
 @pytest.mark.parametrize("relative_error", [0, -0.1, math.inf, math.nan])

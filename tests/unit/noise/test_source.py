@@ -288,7 +288,9 @@ def test_item_words_are_siphash_of_a_keyed_digest():
 def test_a_keyed_master_is_hmac_of_the_context():
     """Answers stay the same over versions of the library: the derivation is written down here once more."""
     parts = (CONTEXT.query, CONTEXT.data_version, CONTEXT.mechanism, str(CONTEXT.mechanism_version))
-    root = hmac.new(hashlib.sha256(SECRET).digest(), slow.framed("hushcount release 1", *parts), hashlib.sha256).digest()
+    root = hmac.new(
+        hashlib.sha256(SECRET).digest(), slow.framed("hushcount release 1", *parts), hashlib.sha256
+    ).digest()
 
     assert keyed().salt("x") == slow.derive(root, "salt", "x")[:16]
 

@@ -30,7 +30,9 @@ class KnownLaplacePlan:
     cost: Cost
 
 
-def plan_known_laplace(budget: Budget, max_items: int, public_items: Items, per_item_cap: int = 1) -> KnownLaplacePlan:
+def plan_known_laplace(
+    budget: Budget, max_items: int, public_items: Items, *, per_item_cap: int = 1
+) -> KnownLaplacePlan:
     """Epsilon for each count so that max_items of them fit the budget. LI's epsilon_per is twice this epsilon."""
     whole("max_items", max_items, most=2**31)
     require_public_list(public_items)

@@ -161,7 +161,9 @@ def _select(run: _Run, level: int) -> Int64s:
     boundary = int(counts[min(plan.rows, len(counts) - 1)])
     rows = run.left[counts > boundary]
     bottom = (boundary + plan.per_item_cap, bottom_odds(plan.rows, Fraction(plan.delta_step)), rate)
-    draws, candidates = with_bottom(run.source, f"pcr/{level}", run.keys.at(rows), run.top.counts[rows], bottom)
+    draws, candidates = with_bottom(
+        run.source, f"pcr/{level}", keys=run.keys.at(rows), counts=run.top.counts[rows], bottom=bottom
+    )
     chosen = []
     for place in peel(draws, candidates).tolist():
         if not run.filter.fits(step):

@@ -40,7 +40,7 @@ def plan_plume(budget: Budget, max_items: int, *, relative_error: float | None =
     whole("max_items", max_items, most=2**20)
     total = concentrated(budget)
     half = share(total.rho, 2)
-    selection = plan_union("weighted", "gaussian", RhoBudget(half, total.delta), max_items)
+    selection = plan_union("weighted", "gaussian", RhoBudget(half, total.delta), max_items=max_items)
     stddev = root_above(Fraction(max_items, 2) / Fraction(half))
     if relative_error is not None and not relative_error > 0:
         raise InvalidParameter("relative_error", relative_error, "above zero")

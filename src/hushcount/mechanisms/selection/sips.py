@@ -42,7 +42,10 @@ def plan_sips(budget: Budget, max_items: int, *, rounds: int = 3, ratio: Fractio
         part = weight / sum(weights)
         plans.append(
             plan_union(
-                "weighted", "gaussian", RhoBudget(share(total.rho, 1 / part), share(total.delta, 1 / part)), max_items
+                "weighted",
+                "gaussian",
+                RhoBudget(share(total.rho, 1 / part), share(total.delta, 1 / part)),
+                max_items=max_items,
             )
         )
     return SipsPlan(name="sips", rounds=tuple(plans), max_items=max_items, cost=Cost.total(plan.cost for plan in plans))

@@ -18,25 +18,24 @@ _ROUNDING = 1 + 1e-12
 _EXACT_UP_TO = 1000
 
 
-def gaussian_threshold(stddev: float, delta: Decimal, max_items: int, novel_weight: Callable[[int], float]) -> float:
+def gaussian_threshold(stddev: float, delta: Decimal, max_items: int, *, novel_weight: Callable[[int], float]) -> float:
     """Max over t <= max_items of novel_weight(t) + stddev * z(t), P[Z > z(t)] = 1 - (1 - delta)^(1/t).
 
     DPSU Theorem 5.1 (with its eq. 5.1 corrected: the weight is subtracted before dividing by sigma, erratum 26) and
     SIPS Algorithm 2 line 9. The share of delta is computed by expm1/log1p: as printed it is 0.0 in doubles at delta =
     1e-15 (erratum 29).
     """
-    return _ROUNDING * _worst(max_items, novel_weight, lambda t: stddev * isf(split_delta(delta, t)))
+    return _up(_worst(max_items, novel_weight, lambda t: stddev * isf(split_delta(delta, t))))
 
 
-def laplace_threshold(scale: float, delta: Decimal, max_items: int, novel_weight: Callable[[int], float]) -> float:
+def laplace_threshold(scale: float, delta: Decimal, max_items: int, *, novel_weight: Callable[[int], float]) -> float:
     """Max over t <= max_items of novel_weight(t) + scale * ln(1 / (2 (1 - (1 - delta)^(1/t)))); DPSU Theorem 4.1.
 
     Never below the largest novel weight: for delta above a half the logarithm would turn negative and the tail formula
     change.
     """
-    return _ROUNDING * _worst(
-        max_items, novel_weight, lambda t: scale * max(0.0, -math.log(2 * float(split_delta(delta, t))))
-    )
+    worst = _worst(max_items, novel_weight, lambda t: scale * max(0.0, -math.log(2 * float(split_delta(delta, t)))))
+    return _up(worst)
 
 
 def greedy_threshold(scale: float, delta: Decimal, max_items: int) -> float:
@@ -61,7 +60,11 @@ def greedy_threshold(scale: float, delta: Decimal, max_items: int) -> float:
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if shown(middle) > allowed else (low, middle)
-    return high * _ROUNDING
+    return _up(high)
+
+
+def _up(level: float) -> float:
+    return level + abs(level) * (_ROUNDING - 1)
 
 
 def _worst(max_items: int, novel_weight: Callable[[int], float], quantile: Callable[[int], float]) -> float:

@@ -46,7 +46,7 @@ class UnionPlan:
     cost: Cost
 
 
-def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, max_items: int) -> UnionPlan:
+def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, max_items: int) -> UnionPlan:
     """Calibrate noise and threshold.
 
     Args:
@@ -69,7 +69,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, max_i
     name = "greedy" if weighting == "greedy" else f"{weighting}-{primitive}"
     if primitive == "gaussian":
         stddev, delta = gaussian_noise(budget)
-        threshold = gaussian_threshold(stddev, delta, max_items, _novel_weight(weighting, 2, max_items))
+        threshold = gaussian_threshold(stddev, delta, max_items, novel_weight=_novel_weight(weighting, 2, max_items))
         cost = Cost.of(Gaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))), Failure(delta=delta))
         scale = stddev
     else:
@@ -78,7 +78,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, max_i
         if weighting == "greedy":
             threshold = greedy_threshold(scale, delta, max_items)
         else:
-            threshold = laplace_threshold(scale, delta, max_items, _novel_weight(weighting, 1, max_items))
+            threshold = laplace_threshold(scale, delta, max_items, novel_weight=_novel_weight(weighting, 1, max_items))
         cost = Cost.of(Pure(epsilon=charge(epsilon)), Failure(delta=delta))
     full = threshold + _POLICY_MARGIN[primitive] * scale
     return UnionPlan(

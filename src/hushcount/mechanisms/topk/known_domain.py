@@ -90,4 +90,4 @@ def run_known_gumbel(histogram: Histogram, plan: KnownGumbelPlan, source: NoiseS
     if not plan.counts:
         return names
     stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
-    return with_counts(names, plan, counts[chosen], keys.at(chosen), stddev=stddev, source=source)
+    return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), stddev=stddev, source=source)

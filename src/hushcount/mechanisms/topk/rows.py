@@ -37,7 +37,7 @@ def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: Noise
 
 
 def with_counts(
-    names: Outcome, plan: Plan, true_counts: Int64s, keys: ItemKeys, *, stddev: float, source: NoiseSource
+    names: Outcome, plan: Plan, true_counts: Int64s, *, keys: ItemKeys, stddev: float, source: NoiseSource
 ) -> Outcome:
     """The names with counts under fresh discrete Gaussian noise, sorted by released count."""
     noise = discrete_gaussian(source.item_draws(f"{plan.name}/count", keys), Fraction(stddev) ** 2)

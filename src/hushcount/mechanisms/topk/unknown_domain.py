@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.plan import concentrated, root_below
 from hushcount.mechanisms.ranking import Ranking, bottom_odds, rank, with_bottom
 from hushcount.mechanisms.topk.known_domain import step_cost
@@ -48,6 +49,9 @@ def plan_unknown_gumbel(budget: Budget, facts: Facts, *, rows: int | None = None
 def unknown_gumbel_at(epsilon: Decimal, delta: Decimal, facts: Facts, *, rows: int | None = None) -> UnknownGumbelPlan:
     """The plan at LI's epsilon_per for each step and delta for the call; rows defaults to LI's max(10 k, 1000)."""
     k = whole("k", facts.k or 0, most=2**20)
+    # Given that no swapped item shows, bottom's odds move by a factor of at most 1 + delta, which epsilon must cover.
+    if float(delta) > math.expm1(float(epsilon)):
+        raise InvalidParameter("delta", delta, "at most e^epsilon - 1 for each step of this list", "Use 1e-6.")
     fetched = max(10 * k, 1000) if rows is None else whole("rows", rows, least=k, most=2**24)
     counts = k if facts.with_counts else 0
     return UnknownGumbelPlan(
@@ -88,7 +92,7 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: No
     above = top.above(place)
     keys = source.identify(top.items[:above])
     bottom = (int(top.counts[place]) + plan.per_item_cap, bottom_odds(place, Fraction(plan.delta)), rate)
-    draws, candidates = with_bottom(source, "unknown-gumbel", keys, top.counts[:above], bottom)
+    draws, candidates = with_bottom(source, "unknown-gumbel", keys=keys, counts=top.counts[:above], bottom=bottom)
     order = peel(draws, candidates, plan.k + 1).tolist()
     before_bottom = order.index(above) if above in order else plan.k
     chosen = np.array(order[: min(plan.k, before_bottom)], dtype=np.int64)
@@ -98,7 +102,7 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: No
     if not plan.counts:
         return names
     stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
-    return with_counts(names, plan, top.counts[chosen], keys.at(chosen), stddev=stddev, source=source)
+    return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), stddev=stddev, source=source)
 
 
 def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, rate: Fraction, source: NoiseSource) -> int:
