@@ -200,3 +200,12 @@ def test_refusals_are_value_errors_with_fields():
         plan_known_laplace(BUDGET, 0, PUBLIC)
     assert isinstance(caught.value, HushcountError)
     assert (caught.value.name, caught.value.value) == ("max_items", 0)
+
+
+def test_a_delta_that_a_step_cannot_cover_is_refused():
+    """One delta for the whole list needs delta at most e^epsilon - 1: an absurd delta beside a tiny budget is refused."""
+    facts = Facts(k=5)
+
+    assert find("unknown-gumbel").plan(rho_budget("0.001", "0.01"), facts)
+    with pytest.raises(InvalidParameter, match=r"at most e\^epsilon - 1"):
+        find("unknown-gumbel").plan(rho_budget("0.001", "0.1"), facts)
