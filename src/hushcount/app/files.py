@@ -13,10 +13,15 @@ from hushcount.errors import InvalidParameter
 _FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER", ".json": "FORMAT json, ARRAY"}
 
 
-def write_rows(columns: dict[str, list[Any]], path: Path, receipt: Receipt) -> Path:
-    """Write the columns to `path` and the receipt to `path` with the ending .receipt.json; gives the latter."""
+def require_format(path: Path) -> None:
+    """Refuse a name whose ending is no format that can be written: before anything is read or paid."""
     if path.suffix not in _FORMATS:
         raise InvalidParameter("out", str(path), f"a name that ends in {', '.join(_FORMATS)}")
+
+
+def write_rows(columns: dict[str, list[Any]], path: Path, receipt: Receipt) -> Path:
+    """Write the columns to `path` and the receipt to `path` with the ending .receipt.json; gives the latter."""
+    require_format(path)
     import duckdb  # noqa: PLC0415  heavy, and only needed here
 
     table = {name: np.array(values, dtype=object if name == "item" else np.int64) for name, values in columns.items()}

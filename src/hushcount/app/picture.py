@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,10 @@ _LONGEST_LABEL = 32
 
 def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, most: int = 30) -> Figure:
     """Draw at most `most` rows; save to `path` if given."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  an extra
-        from matplotlib.figure import Figure  # noqa: PLC0415  an extra
-    except ImportError:
-        raise MissingExtra("matplotlib", "pip install 'hushcount[plot]'") from None
+    _require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  an extra
+    from matplotlib.figure import Figure  # noqa: PLC0415  an extra
+
     items, counts = columns["item"][:most], columns["count"][:most]
     below = [max(0, count - low) for count, low in zip(counts, columns["low"], strict=False)]
     above = [high - count for count, high in zip(counts, columns["high"], strict=False)]
@@ -59,9 +59,20 @@ def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, 
     return figure
 
 
-def _save(figure: Figure, path: Path) -> None:
+def require_picture(path: Path) -> None:
+    """Refuse a name that cannot be drawn to, or a missing package: before anything is read or paid."""
     if path.suffix not in {".png", ".svg", ".pdf"}:
         raise InvalidParameter("plot", str(path), "a name that ends in .png, .svg or .pdf")
+    _require_matplotlib()
+
+
+def _require_matplotlib() -> None:
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtra("matplotlib", "pip install 'hushcount[plot]'")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    require_picture(path)
     figure.savefig(path, dpi=150)
 
 

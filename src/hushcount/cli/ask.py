@@ -52,9 +52,10 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
         from hushcount.app.answer import answer  # noqa: PLC0415  as above
         from hushcount.app.questions import with_canonical_filter  # noqa: PLC0415  as above
         from hushcount.app.wiring import open_engine  # noqa: PLC0415  as above
-        from hushcount.cli.render import show_release, warn_of_row_id  # noqa: PLC0415  as above
+        from hushcount.cli.render import check_outputs, show_release, warn_of_row_id  # noqa: PLC0415  as above
         from hushcount.cli.stages import Stages  # noqa: PLC0415  as above
 
+        check_outputs(given)
         warn_of_row_id(given["user"])
         with Stages(quiet=given["quiet"] or given["as_json"]) as stages:
             stages.say("opening the data")

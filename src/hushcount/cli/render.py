@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,17 @@ def warn_of_row_id(user: str) -> None:
             "protected and not people: name the column that says whose row it is.",
             err=True,
         )
+
+
+def check_outputs(given: dict[str, Any]) -> None:
+    """Refuse files that could not be written before any data is read: no answer is paid for and then lost."""
+    from hushcount.app.files import require_format  # noqa: PLC0415  not needed for --help
+    from hushcount.app.picture import require_picture  # noqa: PLC0415  as above
+
+    if given["out"]:
+        require_format(Path(given["out"]))
+    if given.get("plot"):
+        require_picture(Path(given["plot"]))
 
 
 def show_release(release: Release, given: dict[str, Any]) -> None:

@@ -1,0 +1,251 @@
+"""The command line as a person uses it: real files, real processes where start-up matters, texts and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from hushcount.app.sample import true_counts, write_log
+from hushcount.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """A made-up log of 4000 readers."""
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    write_log(path, 4000)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    """Each test keeps its secret, receipts and ledger in a folder of its own."""
+    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*words, code=0):
+    """One command; its output and error text."""
+    result = CliRunner().invoke(main, [str(word) for word in words])
+
+    assert result.exit_code == code, result.output
+    return result
+
+
+ASK = ("--user", "reader", "--item", "article")
+
+
+def test_count_prints_a_table_and_a_receipt(log):
+    """The table has whole numbers with two ends, and the receipt it names can be shown."""
+    output = run("count", log, *ASK).stdout
+
+    assert "people" in output
+    assert "at least" in output
+    assert "unlikely to be shown" in output
+    receipt = output.split("hushcount receipt ")[1].split()[0]
+    paragraph = run("receipt", receipt).stdout
+    assert "Each person in column 'reader'" in paragraph
+    assert json.loads(run("receipt", receipt, "--json").stdout)["mechanism"] == "pcr"
+
+
+def test_no_greek_unless_asked(log):
+    """Tables and sentences for everybody hold no Greek letters and none of their names."""
+    for words in (
+        ("count", log, *ASK),
+        ("top", log, *ASK, "-k", 3),
+        ("vocab", log, *ASK),
+        ("count", "x", *ASK, "--dry-run"),
+    ):
+        output = run(*words).stdout
+
+        for name in ("rho", "epsilon", "delta", "sigma", "ρ", "ε", "δ", "σ"):
+            assert name not in output.replace("threshold", "")
+
+
+def test_json_is_rows_and_receipt(log):
+    """--json prints one JSON document whose counts are near the truth."""
+    form = json.loads(run("count", log, *ASK, "--json").stdout)
+    truth = true_counts(log)
+
+    assert form["receipt"]["question"] == "count"
+    for item, count in zip(form["rows"]["item"], form["rows"]["count"], strict=True):
+        assert abs(count - truth[item]) < 2000
+
+
+def test_quiet_prints_rows_only(log):
+    """--quiet prints tab-separated rows and nothing else."""
+    lines = run("top", log, *ASK, "-k", 3, "--quiet").stdout.splitlines()
+
+    assert len(lines) == 3
+    assert all(len(line.split("\t")) == 4 for line in lines)
+
+
+def test_same_question_same_answer(log):
+    """Asked twice, the same; asked afresh, new noise."""
+    words = ("top", log, *ASK, "-k", 5, "--quiet")
+    first = run(*words).stdout
+
+    assert run(*words).stdout == first
+    assert any(run(*words, "--fresh").stdout != first for _ in range(3))
+
+
+def test_vocab_of_text(log):
+    """Words of a text column are named, lower-cased, in alphabetical order."""
+    words = run("vocab", log, "--user", "reader", "--text", "search", "--ngrams", "1-2", "--quiet").stdout.splitlines()
+
+    assert words == sorted(words)
+    assert "harbour" in words
+
+
+@pytest.mark.parametrize("name", ["counts.parquet", "counts.csv", "counts.json"])
+def test_out_writes_rows_and_receipt(log, tmp_path, name):
+    """--out writes the table and its receipt beside it."""
+    run("count", log, *ASK, "--out", tmp_path / name)
+
+    assert (tmp_path / name).stat().st_size > 0
+    assert json.loads((tmp_path / "counts.receipt.json").read_text(encoding="utf-8"))["question"] == "count"
+
+
+def test_plot_draws(log, tmp_path):
+    """--plot writes a picture."""
+    run("top", log, *ASK, "-k", 5, "--plot", tmp_path / "top.png")
+
+    assert (tmp_path / "top.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("words", [("count",), ("top", "-k", 5), ("vocab",)])
+def test_dry_run_reads_no_data(words):
+    """--dry-run prices a question about a file that does not exist."""
+    output = run(words[0], "no-such-file.parquet", *words[1:], *ASK, "--dry-run").stdout
+
+    assert "No data was read" in output
+    assert "one standard release" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "texts"),
+    [
+        (
+            ("--user", "raeder", "--item", "article"),
+            2,
+            ["no column 'raeder'", "reader, article, search", "Did you mean 'reader'?"],
+        ),
+        (("--user", "reader"), 2, ["--item COLUMN or --text COLUMN"]),
+        ((*ASK, "--preset", "bold"), 2, ["one of cautious, standard, generous"]),
+        ((*ASK, "--rho", "0"), 2, ["above zero"]),
+        ((*ASK, "--delta", "0"), 2, ["delta = 0", "1e-6"]),
+        ((*ASK, "--method", "policy-gaussian-l1"), 2, ["not private", "corrigendum"]),
+        ((*ASK, "--method", "magic"), 2, ["one of sips"]),
+        ((*ASK, "--where", "lower(article) = 'a'"), 2, ["functions are not allowed"]),
+        ((*ASK, "--where", "article = 'a'; DROP TABLE x"), 2, ["filter"]),
+        ((*ASK, "--where", "colour = 'red'"), 2, ["no column 'colour'"]),
+        ((*ASK, "--engine", "abacus"), 2, ["duckdb"]),
+        ((*ASK, "--out", "rows.xls"), 2, [".parquet"]),
+    ],
+)
+def test_errors_say_what_to_type(log, words, code, texts):
+    """Each mistake is told with what happened and what to write instead, on the error stream, with its exit code."""
+    result = run("count", log, *words, code=code)
+
+    for text in texts:
+        assert text in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("missing.parquet", None, "no such file"),
+        ("broken.parquet", b"not parquet at all", "broken.parquet"),
+        ("empty.csv", b"", "empty.csv"),
+    ],
+)
+def test_unreadable_files(tmp_path, name, content, text):
+    """Missing, broken and empty files are told by name, with exit code 3."""
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    result = run("count", tmp_path / name, "--user", "u", "--item", "i", code=3)
+
+    assert text in result.stderr
+
+
+def test_a_bad_out_name_is_told_before_anything_is_read(tmp_path):
+    """An ending that cannot be written is refused before the data is opened: nothing is spent on it."""
+    result = run("count", tmp_path / "none.parquet", *ASK, "--out", "rows.xls", code=2)
+
+    assert "ends in" in result.stderr
+
+
+def test_row_id_warning(tmp_path):
+    """A person column with the name of a row number is warned of, by its name alone."""
+    path = tmp_path / "rows.csv"
+    path.write_text("id,item\n1,a\n2,a\n", encoding="utf-8")
+    result = run("count", path, "--user", "id", "--item", "item")
+
+    assert "has the name of a row number" in result.stderr
+
+
+def test_unforeseen_errors_show_no_values(log, monkeypatch):
+    """If something unforeseen fails after data was read, its text is not shown: it might quote data."""
+
+    def leak(*_):
+        raise RuntimeError("the secret item is PLANTED")
+
+    monkeypatch.setattr("hushcount.app.answer._read", leak)
+    result = run("count", log, *ASK, code=70)
+
+    assert "PLANTED" not in result.output
+    assert "RuntimeError" in result.stderr
+
+
+def test_planted_items_stay_inside(tmp_path):
+    """Items of one person never appear in any output: table, error stream, receipt or files."""
+    path = tmp_path / "log.csv"
+    rows = [f"{person},common" for person in range(2000)] + [f"{person},CANARY{person}" for person in range(2000)]
+    path.write_text("person,item\n" + "\n".join(rows), encoding="utf-8")
+    for question in (("count",), ("top", "-k", 5), ("vocab",)):
+        result = run(question[0], path, *question[1:], "--user", "person", "--item", "item", "--rows", 100)
+
+        assert "common" in result.stdout
+        assert "CANARY" not in result.output
+    kept = "".join(file.read_text(encoding="utf-8", errors="replace") for file in (tmp_path / "home").rglob("*.json"))
+    assert kept
+    assert "CANARY" not in kept
+
+
+def test_help_is_fast_and_light():
+    """`hushcount --help` answers in under half a second and loads neither NumPy nor DuckDB."""
+    code = "import sys, hushcount.cli.main; print(sorted({'numpy', 'duckdb', 'numba', 'rich'} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+    assert loaded.strip() == "[]"
+    times = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "hushcount.cli.main", "--help"], capture_output=True, check=True)
+        times.append(time.perf_counter() - begun)
+    assert min(times) < 0.5
+
+
+def test_demo(tmp_path):
+    """The demo shows three tables with the true values and leaves a picture."""
+    output = run("demo", "--readers", 3000, "--plot", tmp_path / "demo.png").stdout
+
+    assert output.count("truly") == 2
+    assert "Which search words may be published?" in output
+    assert (tmp_path / "demo.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_completion_is_there():
+    """Shell completion knows the verbs."""
+    env = {**os.environ, "_HUSHCOUNT_COMPLETE": "bash_complete", "COMP_WORDS": "hushcount v", "COMP_CWORD": "1"}
+    code = "import sys; sys.argv[0] = 'hushcount'; from hushcount.cli.main import main; main(prog_name='hushcount')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)  # noqa: S603
+
+    assert "vocab" in done.stdout
