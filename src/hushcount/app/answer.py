@@ -3,37 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from hushcount.app.archive import keep
 from hushcount.app.intervals import intervals
 from hushcount.app.planning import Planned, make_plan
+from hushcount.app.purse import Purse
 from hushcount.app.receipt import make_receipt
 from hushcount.app.release import Release
 from hushcount.app.request import Request
-from hushcount.app.secret import load_secret
+from hushcount.app.secret import keyed_version, load_secret
 from hushcount.engines.engine import Engine
+from hushcount.ledger.ledger import StoredRelease
 from hushcount.model.inputs import Bound, Histogram, Incidence
-from hushcount.model.queries import Description
-from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
+from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource, new_secret
 
 
-def answer(request: Request, engine: Engine, say: Callable[[str], None] = lambda _: None) -> Release:
-    """Answer one question.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One question under way: its plan, the data and its version as it may be shown, and who is told of stages."""
+
+    planned: Planned
+    engine: Engine
+    version: str
+    secret: bytes | None
+    say: Callable[[str], None]
+
+
+def answer(
+    request: Request, engine: Engine, purse: Purse | None = None, *, say: Callable[[str], None] = lambda _: None
+) -> Release:
+    """Answer one question, charged before the data is read for it.
 
     Args:
         request: what is asked, checked.
         engine: the data, opened.
+        purse: who pays; None where nobody keeps count, as for made-up data.
         say: told the name of each stage as it begins.
     """
     say("looking at the data's columns and version")
-    description = engine.describe()
-    planned = make_plan(request)
-    noise, consistent = _noise(planned, description)
-    say("counting people")
-    bounded = _read(engine, planned, noise)
-    say("adding noise")
+    secret = load_secret()
+    version = keyed_version(secret or new_secret(), engine.describe().version)
+    job = _Job(planned=make_plan(request), engine=engine, version=version, secret=secret, say=say)
+    return _draw(job) if purse is None else _paid(job, purse)
+
+
+def _paid(job: _Job, purse: Purse) -> Release:
+    """Reserve the worst case, read, release, settle. A repeat of the same question is answered from the ledger."""
+    ledger = purse.ledger
+    held = ledger.reserve(purse.ask(job.planned, job.version))
+    if isinstance(held, StoredRelease):
+        return Release.from_bytes(held.payload)
+    # From here on the reservation is charged in full unless it is settled, whatever happens: data is about to be read.
+    ledger.touch(held)
+    release = _draw(job)
+    return Release.from_bytes(ledger.settle(held, release.cost, payload=release.to_bytes()).payload)
+
+
+def _draw(job: _Job) -> Release:
+    """Read the bounded input, run the mechanism, write the receipt."""
+    planned = job.planned
+    noise = _noise(job)
+    job.say("counting people")
+    bounded = _read(job.engine, planned, noise)
+    job.say("adding noise")
     outcome = planned.mechanism.run(bounded, planned.plan, noise)
-    receipt = make_receipt(planned, description, outcome, consistent=consistent)
+    receipt = make_receipt(planned, job.version, outcome, consistent=isinstance(noise, KeyedSource))
     keep(receipt)
     ends = intervals(outcome)
     return Release(
@@ -47,18 +82,17 @@ def answer(request: Request, engine: Engine, say: Callable[[str], None] = lambda
     )
 
 
-def _noise(planned: Planned, description: Description) -> tuple[NoiseSource, bool]:
+def _noise(job: _Job) -> NoiseSource:
     """Noise that is a function of question and data version; new noise if asked for, or if no secret can be kept."""
-    secret = None if planned.request.fresh else load_secret()
-    if secret is None:
-        return SystemSource(), False
+    if job.planned.request.fresh or job.secret is None:
+        return SystemSource()
     context = NoiseContext(
-        query=planned.request.canonical(),
-        data_version=description.version,
-        mechanism=planned.mechanism.name,
-        mechanism_version=planned.mechanism.version,
+        query=job.planned.request.canonical(),
+        data_version=job.version,
+        mechanism=job.planned.mechanism.name,
+        mechanism_version=job.planned.mechanism.version,
     )
-    return KeyedSource(secret, context), True
+    return KeyedSource(job.secret, context)
 
 
 def _read(engine: Engine, planned: Planned, noise: NoiseSource) -> Histogram | Incidence:

@@ -15,7 +15,7 @@ from hushcount.app.planning import Planned
 from hushcount.model.amounts import Number
 from hushcount.model.costs import Cost
 from hushcount.model.outcomes import Outcome
-from hushcount.model.queries import Description, TextItems
+from hushcount.model.queries import TextItems
 
 _SIGNIFICANT = 4
 
@@ -61,13 +61,13 @@ class Receipt:
         return " ".join(_sentences(self, numbers=numbers))
 
 
-def make_receipt(planned: Planned, description: Description, outcome: Outcome, *, consistent: bool) -> Receipt:
-    """Write the receipt of an outcome. Everything in it is public, declared or released."""
+def make_receipt(planned: Planned, version: str, outcome: Outcome, *, consistent: bool) -> Receipt:
+    """Write the receipt of an outcome. Everything in it is public, declared or released; `version` is the keyed one."""
     selection, spent = planned.request.selection, zcdp.spent(outcome.cost)
     total_delta = 2 * spent.delta if spent.delta else Decimal("1e-6")
     item = selection.item
     return Receipt(
-        id=_identify(planned, description, outcome),
+        id=_identify(planned, version, outcome),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         question=planned.request.question,
         user=selection.user,
@@ -80,7 +80,7 @@ def make_receipt(planned: Planned, description: Description, outcome: Outcome, *
         mechanism=planned.mechanism.name,
         mechanism_version=planned.mechanism.version,
         reason=planned.reason,
-        data_version=description.version,
+        data_version=version,
         rho=_short(spent.rho),
         delta=_short(spent.delta),
         epsilon=best_epsilon(outcome.cost, total_delta),
@@ -110,9 +110,9 @@ def best_epsilon(cost: Cost, total_delta: Number) -> float:
     return min(accountant.epsilon(cost, total_delta) for accountant in accountants if accountant.supports(cost))
 
 
-def _identify(planned: Planned, description: Description, outcome: Outcome) -> str:
+def _identify(planned: Planned, version: str, outcome: Outcome) -> str:
     digest = hashlib.blake2b(digest_size=6)
-    for part in (planned.request.canonical(), description.version, planned.mechanism.name):
+    for part in (planned.request.canonical(), version, planned.mechanism.name):
         digest.update(part.encode() + b"\0")
     digest.update("\0".join(outcome.items.tolist()).encode("utf-8", "surrogatepass"))
     if outcome.counts is not None:

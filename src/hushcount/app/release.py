@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import importlib
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hushcount.app.receipt import Receipt
 from hushcount.errors import InvalidParameter, MissingExtra
@@ -51,6 +54,31 @@ class Release:
             if values is not None:
                 columns[name] = values.tolist()
         return columns
+
+    def to_bytes(self) -> bytes:
+        """The release as bytes: what the ledger stores and gives again to the same question."""
+        form = {
+            "rows": self.to_dict(),
+            "cutoff": self.cutoff,
+            "cost": self.cost.to_json(),
+            "receipt": asdict(self.receipt),
+        }
+        return json.dumps(form, ensure_ascii=True).encode()
+
+    @staticmethod
+    def from_bytes(stored: bytes) -> Release:
+        """The release that `to_bytes` wrote."""
+        form = json.loads(stored)
+        rows = {name: np.array(values, dtype=np.int64) for name, values in form["rows"].items() if name != "item"}
+        return Release(
+            items=np.array(form["rows"]["item"], dtype=object),
+            counts=rows.get("count"),
+            low=rows.get("low"),
+            high=rows.get("high"),
+            cutoff=form["cutoff"],
+            cost=Cost.from_json(form["cost"]),
+            receipt=Receipt(**form["receipt"]),
+        )
 
     def to_arrow(self) -> Any:  # noqa: ANN401  pyarrow is not a dependency, so its types cannot be named here
         """A pyarrow table."""

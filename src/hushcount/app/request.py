@@ -45,6 +45,8 @@ class Options(TypedDict, total=False):
         method: a mechanism by name, instead of the chooser's.
         engine: "duckdb".
         fresh: draw new noise, and pay again, instead of giving the same answer to the same question.
+        ledger: where spending is kept: a file or a PostgreSQL address; False for data that nobody needs protecting in.
+        analyst: who asks, if not the user of this computer.
     """
 
     text: str
@@ -64,6 +66,8 @@ class Options(TypedDict, total=False):
     method: str
     engine: str
     fresh: bool
+    ledger: str | Path | Literal[False]
+    analyst: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

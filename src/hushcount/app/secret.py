@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from pathlib import Path
 
@@ -15,6 +17,16 @@ def home() -> Path:
         return Path(said)
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "hushcount"
+
+
+def keyed_version(secret: bytes, version: str) -> str:
+    """The data version as it may be shown and kept: a keyed digest of the content's fingerprint.
+
+    The fingerprint itself tells any two data sets apart, also two that differ in one person, and whoever can guess the
+    data can compute it: it must never leave. Under a secret key it is a name without meaning that still changes with
+    the data.
+    """
+    return hmac.digest(secret, b"hushcount data version\0" + version.encode(), hashlib.sha256).hex()[:32]
 
 
 def load_secret() -> bytes | None:

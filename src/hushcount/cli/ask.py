@@ -50,9 +50,10 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
             show_estimate(estimate_request(request), given)
             return
         from hushcount.app.answer import answer  # noqa: PLC0415  as above
+        from hushcount.app.purse import open_purse  # noqa: PLC0415  as above
         from hushcount.app.questions import with_canonical_filter  # noqa: PLC0415  as above
         from hushcount.app.wiring import open_engine  # noqa: PLC0415  as above
-        from hushcount.cli.render import check_outputs, show_release, warn_of_row_id  # noqa: PLC0415  as above
+        from hushcount.cli.render import check_outputs, show_release, show_standing, warn_of_row_id  # noqa: PLC0415  as above
         from hushcount.cli.stages import Stages  # noqa: PLC0415  as above
 
         check_outputs(given)
@@ -60,5 +61,7 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
         with Stages(quiet=given["quiet"] or given["as_json"]) as stages:
             stages.say("opening the data")
             engine = open_engine(given["file"], given["engine"] or "duckdb")
-            release = answer(with_canonical_filter(request, engine), engine, stages.say)
+            purse = open_purse(given["file"], ledger=given["ledger"], analyst=given["analyst"])
+            release = answer(with_canonical_filter(request, engine), engine, purse, say=stages.say)
         show_release(release, given)
+        show_standing(purse, release, given)

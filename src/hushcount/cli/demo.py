@@ -30,17 +30,17 @@ def demo(readers: int, plot: str) -> None:
         truth = true_counts(log)
 
         click.secho("How many readers opened each article?   hushcount count … --user reader --item article", bold=True)
-        counted = questions.count(log, user="reader", item="article", fresh=True)
+        counted = questions.count(log, user="reader", item="article", fresh=True, ledger=False)
         _beside(counted.to_dict(), truth)
         click.echo(
             f"{len(counted)} articles in all. Everything is a whole number of readers; no reader can be picked out.\n"
         )
 
         click.secho("Which five do most readers open?   hushcount top … -k 5", bold=True)
-        _beside(questions.top(log, user="reader", item="article", k=5, fresh=True).to_dict(), truth)
+        _beside(questions.top(log, user="reader", item="article", k=5, fresh=True, ledger=False).to_dict(), truth)
 
         click.secho("\nWhich search words may be published?   hushcount vocab … --text search --ngrams 1-2", bold=True)
-        words = questions.vocab(log, user="reader", text="search", ngrams="1-2", fresh=True)
+        words = questions.vocab(log, user="reader", text="search", ngrams="1-2", fresh=True, ledger=False)
         click.echo(f"{len(words)} words and pairs of words, such as: {', '.join(words.items[:12].tolist())} …\n")
 
         click.echo(counted.receipt.to_text(numbers=False) + "\n")

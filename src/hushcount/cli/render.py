@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from hushcount.app.purse import Purse
     from hushcount.app.questions import Estimate
     from hushcount.app.release import Release
 
@@ -95,6 +96,19 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append(cutoff_sentence(receipt))
     lines.append(f"Price: {price(float(receipt.rho))}. Receipt: hushcount receipt {receipt.id}")
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
+
+
+def show_standing(purse: Purse, release: Release, given: dict[str, Any]) -> None:
+    """Print what the data set has left, in releases of the standard size."""
+    if given["quiet"] or given["as_json"]:
+        return
+    balance = purse.balance(release.receipt.data_version)
+    if balance.left is None or balance.limit is None:
+        click.echo("Nothing limits what may still be asked of this data.")
+        return
+    left = max(0.0, float(balance.left.rho) / _STANDARD)
+    renews = f", renewed {balance.renews:%d %B %Y}" if balance.renews is not None else ""
+    click.echo(f"Left for this data: {left:.3g} standard releases this {balance.limit.window}{renews}.")
 
 
 def price(rho: float) -> str:
