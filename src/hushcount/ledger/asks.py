@@ -1,0 +1,282 @@
+"""Rows of asks and stored answers: what was asked, what became of it, and the bytes that were paid for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+from hushcount.accounting import zcdp
+from hushcount.accounting.spent import Spent
+from hushcount.ledger.book import AccountKey, Book
+from hushcount.ledger.chain import canonical, decimal_text, digest
+from hushcount.ledger.ledger import Ask, Reservation, StoredRelease
+from hushcount.ledger.limits import Mode
+from hushcount.ledger.windows import moment
+from hushcount.model.costs import Cost
+
+# open -> settled | refunded | expired | overrun; expired -> settled (late). A repeat of a stored answer begins settled.
+AskState: TypeAlias = Literal["open", "settled", "refunded", "expired", "overrun"]
+
+
+@dataclass(slots=True, kw_only=True)
+class AskRow:
+    """One row of `asks`; the fields are its columns, the entity apart."""
+
+    number: int
+    analyst: str
+    ask_key: str
+    request: str
+    what: str
+    version: str
+    query: str
+    family: str
+    fresh: int
+    cost: str
+    held_rho: str
+    held_delta: str
+    state: AskState
+    touched: int
+    made: int
+    expires: int
+    mode: Mode
+    accounts: str
+    charged_rho: str
+    charged_delta: str
+    answer: int | None
+
+    @property
+    def held(self) -> Spent:
+        """The worst case that was reserved."""
+        return Spent(rho=Decimal(self.held_rho), delta=Decimal(self.held_delta))
+
+    @property
+    def keys(self) -> list[AccountKey]:
+        """The accounts that were charged, as they were when it was asked."""
+        return [(kind, name) for kind, name in json.loads(self.accounts)]
+
+    @property
+    def charged(self) -> Spent:
+        """What was charged to the analyst's account in the end."""
+        return Spent(rho=Decimal(self.charged_rho), delta=Decimal(self.charged_delta))
+
+    def charge(self, spent: Spent) -> None:
+        """Note what was charged to the analyst's account."""
+        self.charged_rho, self.charged_delta = decimal_text(spent.rho), decimal_text(spent.delta)
+
+
+COLUMNS = tuple(f.name for f in fields(AskRow))
+_LIST = ", ".join(COLUMNS)
+_MARKS = ", ".join("?" for _ in COLUMNS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One row of `releases` without its bytes."""
+
+    number: int
+    version: str
+    cost: Cost
+    made: int
+    digest: str
+    canonical: bool = True
+
+    @property
+    def spent(self) -> Spent:
+        """What making it cost."""
+        return zcdp.spent(self.cost)
+
+
+def request_digest(ask: Ask) -> str:
+    """What makes two requests under one key the same: not the data version, so that a retry finds its answer."""
+    form = {"dataset": ask.dataset, "query": ask.query, "cost": ask.cost.to_json(), "fresh": ask.fresh}
+    return digest(canonical(form).encode())
+
+
+def query_digest(ask: Ask) -> str:
+    """The canonical question, short."""
+    return digest(ask.query.encode("utf-8", "surrogatepass"))
+
+
+def family_digest(ask: Ask) -> str:
+    """The family of the question, short; empty if it has none."""
+    return digest(ask.family.encode("utf-8", "surrogatepass")) if ask.family else ""
+
+
+def make_row(book: Book, ask: Ask, keys: list[AccountKey]) -> AskRow:
+    """The row of a new ask; its number is that of the log entry that will record it."""
+    held = zcdp.spent(ask.cost)
+    return AskRow(
+        number=book.seq + 1,
+        analyst=ask.analyst,
+        ask_key=ask.key,
+        request=request_digest(ask),
+        what="".join(sign if sign.isprintable() else " " for sign in ask.what),
+        version=ask.version,
+        query=query_digest(ask),
+        family=family_digest(ask),
+        fresh=int(ask.fresh),
+        cost=canonical(ask.cost.to_json()),
+        held_rho=decimal_text(held.rho),
+        held_delta=decimal_text(held.delta),
+        state="open",
+        touched=0,
+        made=book.now,
+        expires=book.now,
+        mode="enforce",
+        accounts=json.dumps([list(key) for key in keys], separators=(",", ":")),
+        charged_rho="0",
+        charged_delta="0",
+        answer=None,
+    )
+
+
+def as_body(row: AskRow) -> dict[str, Any]:
+    """The whole row, for the log."""
+    return {name: getattr(row, name) for name in COLUMNS}
+
+
+def insert(book: Book, row: AskRow) -> None:
+    """Write a new ask."""
+    values = tuple(getattr(row, name) for name in COLUMNS)
+    book.do(f"INSERT INTO asks (entity, {_LIST}) VALUES (?, {_MARKS})", book.entity, *values)  # noqa: S608
+
+
+def update(book: Book, row: AskRow) -> None:
+    """Write what became of an ask."""
+    book.do(
+        "UPDATE asks SET state = ?, touched = ?, charged_rho = ?, charged_delta = ?, answer = ? "
+        "WHERE entity = ? AND number = ?",
+        *(row.state, row.touched, row.charged_rho, row.charged_delta, row.answer, book.entity, row.number),
+    )
+
+
+def keep(book: Book, row: AskRow, made: Answer, *, payload: bytes) -> None:
+    """Write a stored answer. The first one to its question on its data version is the one that repeats are given."""
+    book.do(
+        "INSERT INTO releases (entity, number, version, query, family, what, canonical, cost, made, digest, payload) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(book.entity, row.number, row.version, row.query, row.family, row.what, int(made.canonical)),
+        *(canonical(made.cost.to_json()), made.made, made.digest, payload),
+    )
+
+
+def by_key(book: Book, ask: Ask) -> tuple[str, AskRow] | None:
+    """The ask that used this analyst's key before, with its entity. One that was refunded does not count."""
+    found = book.rows.fetch(
+        f"SELECT entity, {_LIST} FROM asks WHERE analyst = ? AND ask_key = ? AND state <> 'refunded'",  # noqa: S608
+        ask.analyst,
+        ask.key,
+    )
+    return (found[0][0], _row(found[0][1:])) if found else None
+
+
+def by_number(book: Book, number: int) -> AskRow | None:
+    """One ask of this book."""
+    found = book.rows.fetch(f"SELECT {_LIST} FROM asks WHERE entity = ? AND number = ?", book.entity, number)  # noqa: S608
+    return _row(found[0]) if found else None
+
+
+def due(book: Book) -> list[AskRow]:
+    """The running asks whose time is over, oldest expiry first."""
+    found = book.rows.fetch(
+        f"SELECT {_LIST} FROM asks WHERE entity = ? AND state = 'open' AND expires <= ? ORDER BY expires, number",  # noqa: S608
+        book.entity,
+        book.now,
+    )
+    return [_row(row) for row in found]
+
+
+def next_due(book: Book) -> int | None:
+    """The earliest expiry among running asks that are not due yet."""
+    found = book.rows.fetch(
+        "SELECT MIN(expires) FROM asks WHERE entity = ? AND state = 'open' AND expires > ?", book.entity, book.now
+    )
+    return found[0][0] if found else None
+
+
+def canonical_answer(book: Book, version: str, query: str) -> Answer | None:
+    """The stored answer to this question on this data version."""
+    found = book.rows.fetch(
+        "SELECT number, version, cost, made, digest FROM releases "
+        "WHERE entity = ? AND version = ? AND query = ? AND canonical = 1",
+        book.entity,
+        version,
+        query,
+    )
+    return _answer(found[0]) if found else None
+
+
+def answer(book: Book, number: int) -> Answer:
+    """A stored answer by its number."""
+    found = book.rows.fetch(
+        "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? AND number = ?", book.entity, number
+    )
+    return _answer(found[0])
+
+
+def paid(book: Book, number: int, *, keys: list[AccountKey]) -> set[AccountKey]:
+    """Those of the accounts that paid for a stored answer already."""
+    marks = " OR ".join("(kind = ? AND name = ?)" for _ in keys)
+    found = book.rows.fetch(
+        f"SELECT kind, name FROM holders WHERE entity = ? AND number = ? AND ({marks})",  # noqa: S608
+        book.entity,
+        number,
+        *(part for key in keys for part in key),
+    )
+    return {(kind, name) for kind, name in found}
+
+
+def hold(book: Book, number: int, *, keys: list[AccountKey]) -> None:
+    """Note which accounts paid for a stored answer."""
+    for kind, name in keys:
+        book.do(
+            "INSERT INTO holders (entity, number, kind, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            *(book.entity, number, kind, name),
+        )
+
+
+def payload_of(book: Book, number: int) -> bytes:
+    """The bytes of a stored answer."""
+    found = book.rows.fetch("SELECT payload FROM releases WHERE entity = ? AND number = ?", book.entity, number)
+    return bytes(found[0][0])
+
+
+def hand_out(
+    book: Book, stored: Answer, *, row: AskRow, charged: Spent | None = None, payload: bytes | None = None
+) -> StoredRelease:
+    """The stored answer with its bytes, as the asker gets it; `charged` is what this very call charged to them."""
+    return StoredRelease(
+        entity=book.entity,
+        number=stored.number,
+        version=stored.version,
+        payload=payload_of(book, stored.number) if payload is None else payload,
+        cost=stored.cost,
+        charged=charged or Spent(),
+        repeated=stored.number != row.number,
+        made=moment(stored.made),
+        mode=row.mode,
+        proof=book.proof,
+    )
+
+
+def reservation(book: Book, row: AskRow) -> Reservation:
+    """The reservation that a running ask stands for."""
+    return Reservation(
+        entity=book.entity,
+        number=row.number,
+        analyst=row.analyst,
+        held=row.held,
+        expires=moment(row.expires),
+        mode=row.mode,
+    )
+
+
+def _row(values: tuple[Any, ...]) -> AskRow:
+    return AskRow(**dict(zip(COLUMNS, values, strict=True)))
+
+
+def _answer(row: tuple[Any, ...]) -> Answer:
+    number, version, cost, made, shown = row
+    return Answer(number=number, version=version, cost=Cost.from_json(json.loads(cost)), made=made, digest=shown)

@@ -1,0 +1,341 @@
+"""The ledger port: who may spend how much on which data, what was spent, and every answer that was paid for.
+
+One query is `reserve` (the worst case, durable before any data is read) -> `touch` (data is about to be read) ->
+`settle` (the actual cost, with the answer) or, if no data was read, `refund`. Each verb is one transaction.
+
+Promises of every store, in any order of calls, by any number of processes, with crashes anywhere:
+
+* What an enforced account spent in a window and holds in reservations is never above its limit.
+* What was released was charged before: `settle` alone hands out an answer, and it stores and charges in one step.
+* An analyst's account, their groups' and the data set's are charged together or not at all.
+* A reservation that nobody settles is charged in full when it expires. It is never freed silently.
+* The same idempotency key never charges twice; it returns the same reservation or the same stored answer.
+* The cost of every verb but `history`, `usage` and `verify` does not grow with the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+from hushcount.accounting.spent import Spent
+from hushcount.ledger.limits import Limit, Mode
+from hushcount.model.costs import Cost
+
+Kind: TypeAlias = Literal["analyst", "group", "dataset"]
+Role: TypeAlias = Literal["owner", "analyst", "auditor"]
+ROLES: tuple[str, ...] = get_args(Role)
+# In place of a name or an entity: every one that has no rule of its own.
+EVERY = "*"
+LIFETIME = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What is charged: an analyst, a group or the whole world ("dataset"), each for one data set.
+
+    The dataset account adds up everything that anybody learnt: the bound that holds if all analysts collude.
+    """
+
+    kind: Kind
+    name: str
+    entity: str
+
+    def __str__(self) -> str:
+        return f"data set '{self.entity}'" if self.kind == "dataset" else f"{self.kind} '{self.name}'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """Another way to ask, with its worst case: offered in a refusal if it fits."""
+
+    label: str
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One question to be paid for.
+
+    Attributes:
+        analyst: who asks.
+        dataset: the name under which the data was asked for. Identity is the data, not the name: see `version`.
+        version: the id of the data's content. A version that was seen before is the same data under any name. Versions
+            that are counters must be prefixed with what they count, or two tables' version 7 would be one.
+        query: the canonical text of the question.
+        cost: the worst case.
+        key: the idempotency key, chosen by the caller, unique per analyst.
+        fresh: draw and pay anew even if a stored answer exists.
+        what: the question in a few words, for histories and refusals.
+        family: a key shared by questions that answer nearly the same, for "already answered" in a refusal.
+        lifetime: how long the reservation lives.
+        variants: cheaper ways to ask.
+    """
+
+    analyst: str
+    dataset: str
+    version: str
+    query: str
+    cost: Cost
+    key: str
+    fresh: bool = False
+    what: str = ""
+    family: str = ""
+    lifetime: timedelta = LIFETIME
+    variants: tuple[Variant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A link of the audit chain. Whoever keeps one can later show that the log behind it was not rewritten."""
+
+    entity: str
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A worst case that is held durably.
+
+    Attributes:
+        entity: the data set's identity.
+        number: the reservation's number in that data set's book.
+        analyst: who asked.
+        held: what is held on every account.
+        expires: when it is charged in full.
+        mode: "track" if a limit was not enforced, so that the result must be marked.
+        over: the accounts whose tracked limit this query exceeds.
+    """
+
+    entity: str
+    number: int
+    analyst: str
+    held: Spent
+    expires: datetime
+    mode: Mode
+    over: tuple[Account, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRelease:
+    """An answer that was paid for. Only `payload` may leave, also after `settle`.
+
+    Attributes:
+        entity: the data set's identity.
+        number: the number of the query that made it.
+        version: the data version it was made from.
+        payload: the answer, byte for byte.
+        cost: what making it cost.
+        charged: what this call charged to the asking analyst; zero for a repeat.
+        repeated: whether the answer was made by an earlier query.
+        made: when it was made.
+        mode: "track" if a limit was not enforced, so that the result must be marked.
+        proof: the link of the chain that records this call, or the latest for a retry.
+    """
+
+    entity: str
+    number: int
+    version: str
+    payload: bytes
+    cost: Cost
+    charged: Spent
+    repeated: bool
+    made: datetime
+    mode: Mode
+    proof: Proof
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """What an account spent, holds and has left.
+
+    Attributes:
+        account: which.
+        limit: what it may spend, or None.
+        spent: in the window that is open.
+        reserved: held by queries that are running.
+        lifetime: spent ever, renewals notwithstanding.
+        left: what a new query may cost, or None without a limit. Negative only where limits are tracked or were cut.
+        opened: when the window opened, at its first charge; None if none is open.
+        renews: when the next window may open.
+        queries: how many queries were reserved ever.
+    """
+
+    account: Account
+    limit: Limit | None
+    spent: Spent
+    reserved: Spent
+    lifetime: Spent
+    left: Spent | None
+    opened: datetime | None
+    renews: datetime | None
+    queries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spender:
+    """One earlier charge, for "who spent it on what"."""
+
+    analyst: str
+    what: str
+    spent: Spent
+    when: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a query was refused, and what can be done. Made from the ledger alone: it says nothing of the data.
+
+    Attributes:
+        asked: the worst case.
+        short: the accounts that do not have it, each with its balance.
+        room: the most that a query of this analyst may cost now.
+        spenders: the dearest of the latest charges to those accounts.
+        renews: when the last of those accounts is renewed; None if one never is.
+        variant: the cheapest offered variant that fits.
+        stored: stored answers of the same family that this analyst already paid for: number and words.
+        ask_whom: the owners.
+    """
+
+    asked: Spent
+    short: tuple[Balance, ...]
+    room: Spent
+    spenders: tuple[Spender, ...] = ()
+    renews: datetime | None = None
+    variant: Variant | None = None
+    stored: tuple[tuple[int, str], ...] = ()
+    ask_whom: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """What `reserve` would do now.
+
+    Attributes:
+        charge: what would be charged to the analyst at worst; zero if a stored answer is theirs already.
+        stored: whether a stored answer would be returned.
+        refusal: why it would be refused, or None.
+        balances: of every account concerned, before the query.
+        more: about how many queries like this still fit, this one included; None if nothing limits them.
+    """
+
+    charge: Spent
+    stored: bool
+    refusal: Refusal | None
+    balances: tuple[Balance, ...]
+    more: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One link of the log, as it was written."""
+
+    entity: str
+    seq: int
+    at: datetime
+    kind: str
+    by: str
+    body: Mapping[str, Any]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One charge to an analyst's account: the raw material of proposals."""
+
+    analyst: str
+    at: datetime
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which part of the history: the entries of one data set's book after a number, oldest first."""
+
+    entity: str
+    after: int = 0
+    size: int = 100
+    analyst: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What `verify` found: every disagreement in words, none if the ledger is whole, and the head of every book."""
+
+    problems: tuple[str, ...]
+    heads: tuple[Proof, ...] = field(default=())
+
+
+class Ledger(Protocol):
+    """A durable ledger; see the promises on top of this file."""
+
+    def check(self, ask: Ask) -> Quote:
+        """What `reserve` would do now, without doing it. A later `reserve` decides anew."""
+
+    def reserve(self, ask: Ask) -> Reservation | StoredRelease:
+        """Hold the worst case durably, or return the stored answer to the same question on the same data.
+
+        A stored answer is charged at its actual cost, once, to those of the analyst's accounts that have not paid for
+        it yet, and never again to the data set: the same bytes tell the world nothing new.
+
+        Raises:
+            BudgetExhausted: it does not fit; `refusal` holds a `Refusal`. Nothing was charged.
+            KeyReused: the key was used for another request, or the data changed under a running one.
+            ReservationClosed: the key's reservation expired in an earlier window; it was charged, a new key is needed.
+            NotPermitted: an auditor asked.
+        """
+
+    def touch(self, reservation: Reservation) -> None:
+        """Record durably that data is about to be read. From here on the reservation can no longer be refunded."""
+
+    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes) -> StoredRelease:
+        """Charge the actual cost, give back the rest, store the answer: one step. What it returns is the release.
+
+        If the same question was settled by someone else meanwhile, theirs is returned and `payload` must be discarded,
+        as after a retry. An expired reservation stays charged in full; its answer is still accepted while no window
+        that paid for it was renewed.
+
+        Raises:
+            CostOverrun: `cost` is above what was reserved. The larger of both was charged, nothing may be released.
+            ReservationClosed: it was refunded, or expired in an earlier window.
+        """
+
+    def refund(self, reservation: Reservation) -> None:
+        """Free a reservation for which no data was read. Repeating it does nothing.
+
+        Raises:
+            ReservationClosed: data was touched, or it was settled or has expired.
+        """
+
+    def balance(self, account: Account) -> Balance:
+        """What one account spent, holds and has left. An account that was never used has spent nothing."""
+
+    def entity_of(self, dataset: str, version: str) -> str | None:
+        """The identity of data by its content, or else by its name; None if the ledger has not seen it."""
+
+    def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
+        """A part of the log. Owners and auditors see all of it, analysts what they did themselves."""
+
+    def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
+        """Every charge to an analyst of this data set, oldest first, for proposals; owners and auditors only."""
+
+    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
+        """Set or lift the limit of an account, or with `EVERY` of all accounts without a rule of their own."""
+
+    def grant(self, person: str, role: Role | None, *, entity: str = EVERY, by: str) -> None:
+        """Give a person a role for one data set or for all, or take it away; owners only.
+
+        Whoever has no role is an analyst. A new ledger has no owner: the first person to give themselves that role is.
+        """
+
+    def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
+        """Put an analyst into a group or take them out; owners only. Running reservations keep their accounts."""
+
+    def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
+        """Replay every book: chain, balances, stored answers; with `anchors`, that kept links are still in it."""
+
+    def close(self) -> None:
+        """Let go of the store."""

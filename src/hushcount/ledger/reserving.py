@@ -1,0 +1,185 @@
+"""Reserve: hold the worst case on every account, or hand over the stored answer. Runs inside one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hushcount.accounting import zcdp
+from hushcount.accounting.spent import Spent
+from hushcount.errors import CostOverrun, InvalidParameter, KeyReused, NotPermitted, ReservationClosed
+from hushcount.ledger import asks, refusal
+from hushcount.ledger.asks import Answer, AskRow
+from hushcount.ledger.book import AccountKey, Book, State
+from hushcount.ledger.identity import named
+from hushcount.ledger.ledger import Account, Ask, Balance, Quote, Refusal, Reservation, StoredRelease
+from hushcount.ledger.limits import Limit, Mode, more_like
+from hushcount.ledger.settling import may_settle_late
+from hushcount.ledger.standing import accounts_of, standing
+from hushcount.ledger.windows import SHOWN, moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What an ask would do to its accounts: charge `spent` to each of `charged`, the others have paid already."""
+
+    keys: list[AccountKey]
+    charged: list[State]
+    spent: Spent
+    limits: dict[AccountKey, Limit]
+    balances: tuple[Balance, ...]
+    over: tuple[State, ...]
+    stored: Answer | None
+
+    @property
+    def refused(self) -> list[State]:
+        """The accounts that refuse."""
+        return [state for state in self.over if self.limits[state.key].mode == "enforce"]
+
+    @property
+    def mode(self) -> Mode:
+        """Says "track" if a limit concerned is only tracked, or if there is none at all: then the result is marked."""
+        modes = [self.limits[key].mode for key in self.keys if key in self.limits]
+        return "enforce" if modes and "track" not in modes else "track"
+
+
+def validate(ask: Ask) -> None:
+    """Refuse an ask that could not be kept, before the ledger is opened."""
+    for what, name in (("analyst", ask.analyst), ("dataset", ask.dataset), ("version", ask.version), ("key", ask.key)):
+        named(what, name)
+    if ask.lifetime.total_seconds() <= 0:
+        raise InvalidParameter("lifetime", ask.lifetime, "above zero")
+    zcdp.spent(ask.cost)
+
+
+def decide(book: Book, ask: Ask) -> Decision:
+    """What the ask would be charged, to whom, and who refuses. Changes nothing that is written."""
+    person = standing(book.rows, ask.analyst, book.entity)
+    if person.role == "auditor":
+        raise NotPermitted(f"{ask.analyst!r} is an auditor here: auditors read the ledger and ask no questions.")
+    keys = accounts_of(ask.analyst, person.groups, book.entity)
+    stored = None if ask.fresh else asks.canonical_answer(book, ask.version, asks.query_digest(ask))
+    have = asks.paid(book, stored.number, keys=keys) if stored else set()
+    spent = stored.spent if stored else zcdp.spent(ask.cost)
+    states, limits = book.load(keys), book.limits(keys)
+    balances = tuple(book.balance(state, limits.get(state.key)) for state in states)
+    charged = [state for state in states if state.key not in have]
+    over = tuple(
+        state
+        for state, balance in zip(states, balances, strict=True)
+        if state.key not in have and balance.left is not None and not _fits(spent, balance.left)
+    )
+    return Decision(keys=keys, charged=charged, spent=spent, limits=limits, balances=balances, over=over, stored=stored)
+
+
+def quote(book: Book, ask: Ask) -> Quote:
+    """What `reserve` would do now."""
+    decision = decide(book, ask)
+    lefts = [balance.left for balance in decision.balances if balance.left is not None and _enforced(balance)]
+    counts = [count for left in lefts if (count := more_like(left, decision.spent)) is not None]
+    mine = any(state.kind == "analyst" for state in decision.charged)
+    return Quote(
+        charge=decision.spent if mine else Spent(),
+        stored=decision.stored is not None,
+        refusal=_explain(book, ask, decision) if decision.refused else None,
+        balances=decision.balances,
+        more=min(counts, default=None),
+    )
+
+
+def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
+    """Hold the worst case, or return what the same key or the same question got before."""
+    earlier = asks.by_key(book, ask)
+    if earlier is not None:
+        return _again(book, ask, earlier)
+    decision = decide(book, ask)
+    if decision.refused:
+        raise refusal.error(_explain(book, ask, decision))
+    row = replace(asks.make_row(book, ask, decision.keys), mode=decision.mode)
+    for state in decision.charged:
+        limit = decision.limits.get(state.key)
+        state.roll(book.now, limit.window if limit is not None and limit.window != "none" else SHOWN)
+        state.queries += 1
+        book.save(state)
+    if decision.stored is not None:
+        return _repeat(book, row, decision)
+    return _hold(book, row, decision, expires=book.now + ask.lifetime // timedelta(microseconds=1))
+
+
+def _hold(book: Book, row: AskRow, decision: Decision, *, expires: int) -> Reservation:
+    row.expires = expires
+    book.expiry = min(book.expiry, expires)
+    lines = [state.move(reserved=decision.spent) for state in decision.charged]
+    over = [list(state.key) for state in decision.over]
+    book.append("reserve", row.analyst, ask=asks.as_body(row), lines=lines, over=over, limits=_seen(decision))
+    asks.insert(book, row)
+    book.flush()
+    accounts = tuple(Account(kind=state.kind, name=state.name, entity=book.entity) for state in decision.over)
+    return replace(asks.reservation(book, row), over=accounts)
+
+
+def _repeat(book: Book, row: AskRow, decision: Decision) -> StoredRelease:
+    """Hand over a stored answer: charged to whoever has not paid for it, and recorded also if that is nobody."""
+    if decision.stored is None:  # pragma: no cover (the caller looked)
+        raise LookupError(row.number)
+    mine = any(state.kind == "analyst" for state in decision.charged)
+    row.state, row.answer = "settled", decision.stored.number
+    row.charge(decision.spent if mine else Spent())
+    lines = [state.move(spent=decision.spent) for state in decision.charged]
+    over = [list(state.key) for state in decision.over]
+    book.append("repeat", row.analyst, ask=asks.as_body(row), lines=lines, over=over, limits=_seen(decision))
+    asks.insert(book, row)
+    asks.hold(book, decision.stored.number, keys=[state.key for state in decision.charged])
+    book.flush()
+    return asks.hand_out(book, decision.stored, row=row, charged=row.charged)
+
+
+def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | StoredRelease:
+    """The same key again: what it got before, if it is the same request."""
+    entity, row = earlier
+    if entity != book.entity or row.request != asks.request_digest(ask):
+        raise KeyReused(
+            f"the key {ask.key!r} was used for another request ({row.what or 'no words given'}, at "
+            f"{moment(row.made):%Y-%m-%d %H:%M} UTC). Use a new key for a new question; nothing was charged now."
+        )
+    if row.answer is not None:
+        stored = asks.answer(book, row.answer)
+        return asks.hand_out(book, stored, row=row)
+    if row.state == "overrun":
+        raise CostOverrun(f"the query of key {ask.key!r} used more than was reserved: it was charged, not released.")
+    if row.state == "expired" and not may_settle_late(book, row):
+        raise ReservationClosed(
+            f"the reservation of key {ask.key!r} expired in an earlier window and was charged in full. Use a new key."
+        )
+    if row.version != ask.version:
+        raise KeyReused(
+            f"the data changed while the query of key {ask.key!r} was running; what was held for it stays charged "
+            "unless it is refunded. Use a new key to ask the new data."
+        )
+    book.flush()
+    return asks.reservation(book, row)
+
+
+def _explain(book: Book, ask: Ask, decision: Decision) -> Refusal:
+    short = tuple(b for s in decision.refused for b in decision.balances if (b.account.kind, b.account.name) == s.key)
+    enforced = tuple(balance for balance in decision.balances if _enforced(balance))
+    return refusal.explain(book, ask, asked=decision.spent, short=short, enforced=enforced)
+
+
+def _enforced(balance: Balance) -> bool:
+    return balance.limit is not None and balance.limit.mode == "enforce"
+
+
+def _fits(asked: Spent, left: Spent) -> bool:
+    # A part that asks for nothing always fits: a known-domain query has no delta and runs where no call is left.
+    return (asked.rho <= left.rho or asked.rho == 0) and (asked.delta <= left.delta or asked.delta == 0)
+
+
+def _seen(decision: Decision) -> list[list[str]]:
+    """The limits that were held against, for the log: a replay needs no other book to check them."""
+    rows = []
+    for state in decision.charged:
+        limit = decision.limits.get(state.key)
+        if limit is not None:
+            rows.append([*state.key, str(limit.ceiling.rho), str(limit.ceiling.delta), limit.window, limit.mode])
+    return rows

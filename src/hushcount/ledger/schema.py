@@ -1,0 +1,76 @@
+"""The tables of a ledger and their versions.
+
+A migration is a list of statements that brings a ledger from one version to the next; none is ever changed or removed.
+A ledger written by a newer version than this one is refused: reading half of it would be a budget half enforced.
+
+Everything of one data set hangs on its row in `books`; whoever holds that row may change the rest. `log` is the truth:
+all other tables can be computed from it, and `verify` does.
+"""
+
+from __future__ import annotations
+
+from hushcount.errors import LedgerUnavailable
+from hushcount.ledger.store import Dialect, Rows
+
+# Amounts are TEXT: exact decimals, added in Python. Moments are microseconds since 1970.
+_FIRST = (
+    """CREATE TABLE books (
+        entity TEXT PRIMARY KEY, seq BIGINT NOT NULL, head TEXT NOT NULL, seen BIGINT NOT NULL,
+        expiry BIGINT NOT NULL)""",
+    """CREATE TABLE log (
+        entity TEXT NOT NULL, seq BIGINT NOT NULL, by_whom TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL,
+        PRIMARY KEY (entity, seq))""",
+    "CREATE INDEX log_by_whom ON log (entity, by_whom, seq)",
+    "CREATE TABLE names (name TEXT PRIMARY KEY, entity TEXT NOT NULL)",
+    "CREATE TABLE versions (version TEXT PRIMARY KEY, entity TEXT NOT NULL)",
+    """CREATE TABLE accounts (
+        entity TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, period TEXT NOT NULL,
+        opened BIGINT NOT NULL, until BIGINT NOT NULL, queries BIGINT NOT NULL,
+        spent_rho TEXT NOT NULL, spent_delta TEXT NOT NULL, reserved_rho TEXT NOT NULL, reserved_delta TEXT NOT NULL,
+        lifetime_rho TEXT NOT NULL, lifetime_delta TEXT NOT NULL,
+        PRIMARY KEY (entity, kind, name))""",
+    """CREATE TABLE asks (
+        entity TEXT NOT NULL, number BIGINT NOT NULL, analyst TEXT NOT NULL, ask_key TEXT NOT NULL,
+        request TEXT NOT NULL, what TEXT NOT NULL, version TEXT NOT NULL, query TEXT NOT NULL, family TEXT NOT NULL,
+        fresh BIGINT NOT NULL, cost TEXT NOT NULL, held_rho TEXT NOT NULL, held_delta TEXT NOT NULL,
+        state TEXT NOT NULL, touched BIGINT NOT NULL,
+        made BIGINT NOT NULL, expires BIGINT NOT NULL, mode TEXT NOT NULL, accounts TEXT NOT NULL,
+        charged_rho TEXT NOT NULL, charged_delta TEXT NOT NULL, answer BIGINT,
+        PRIMARY KEY (entity, number))""",
+    # A refunded ask frees its key: nothing happened, so the same request may start again under it.
+    "CREATE UNIQUE INDEX asks_by_key ON asks (analyst, ask_key) WHERE state <> 'refunded'",
+    "CREATE INDEX asks_by_analyst ON asks (entity, analyst, number)",
+    "CREATE INDEX asks_running ON asks (entity, expires) WHERE state = 'open'",
+    """CREATE TABLE releases (
+        entity TEXT NOT NULL, number BIGINT NOT NULL, version TEXT NOT NULL, query TEXT NOT NULL, family TEXT NOT NULL,
+        what TEXT NOT NULL, canonical BIGINT NOT NULL, cost TEXT NOT NULL, made BIGINT NOT NULL,
+        digest TEXT NOT NULL, payload {blob} NOT NULL,
+        PRIMARY KEY (entity, number))""",
+    "CREATE UNIQUE INDEX releases_by_query ON releases (entity, version, query) WHERE canonical = 1",
+    "CREATE INDEX releases_by_family ON releases (entity, version, family, number)",
+    """CREATE TABLE holders (
+        entity TEXT NOT NULL, number BIGINT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+        PRIMARY KEY (entity, number, kind, name))""",
+    """CREATE TABLE limits (
+        entity TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (entity, kind, name))""",
+    """CREATE TABLE roles (
+        entity TEXT NOT NULL, person TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (entity, person))""",
+    "CREATE TABLE members (analyst TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (analyst, name))",
+)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+# Tables whose rows `verify` computes from the log; `books` holds the heads of the chains.
+TABLES = ("log", "names", "versions", "accounts", "asks", "releases", "holders", "limits", "roles", "members")
+
+
+def migrate(rows: Rows, dialect: Dialect, *, version: int) -> int:
+    """Bring a ledger of `version` (0: empty) to the newest; the caller's transaction makes it all or nothing."""
+    newest = len(MIGRATIONS)
+    if version > newest:
+        raise LedgerUnavailable(
+            f"the ledger is of schema version {version}, this hushcount reads up to {newest}: a newer version wrote "
+            f"it. Install that version; the ledger was left as it is."
+        )
+    for statements in MIGRATIONS[version:]:
+        rows.write([(statement.format(blob=dialect.blob), ()) for statement in statements])
+    return newest

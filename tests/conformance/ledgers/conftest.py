@@ -1,0 +1,7 @@
+"""Every test here runs on every store."""
+
+from __future__ import annotations
+
+from tests.conformance.ledgers.stores import clock, cluster, ledger, server_store, store
+
+__all__ = ["clock", "cluster", "ledger", "server_store", "store"]

@@ -1,0 +1,309 @@
+"""Windows, limits in force, roles, tracking, refusals and histories, on every store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from hushcount.accounting import units
+from hushcount.accounting.spent import Spent
+from hushcount.accounting.units import Units
+from hushcount.errors import BudgetExhausted, NotPermitted
+from hushcount.ledger.ledger import EVERY, Account, Page, Reservation, Variant
+from hushcount.ledger.limits import rho_limit, units_limit
+from hushcount.model.costs import BoundedRange, Cost, Failure
+from tests.conformance.ledgers.stores import OWNER, analyst, answered, ask, cost, dataset, group
+
+EPSILON_PER, DELTA = Decimal("0.15"), Decimal("1e-10")
+
+
+def linkedin(information: int, calls: int) -> Cost:
+    """A cost in LinkedIn's units."""
+    return Cost.of((BoundedRange(epsilon=EPSILON_PER), information), (Failure(delta=DELTA), calls))
+
+
+def in_units(information: int, calls: int):
+    """A limit in LinkedIn's units."""
+    return units_limit(Units(information=information, calls=calls, epsilon_per=EPSILON_PER, delta_per_call=DELTA))
+
+
+def test_a_window_opens_at_its_first_query(ledger, clock):
+    """The window opens when something is charged in it, not when the month begins, and ends with the month."""
+    answered(ledger, ask("march"))
+    march = ledger.balance(analyst())
+    clock.now = datetime(2026, 4, 7, 9, 30, tzinfo=UTC)
+    unopened = ledger.balance(analyst())
+    answered(ledger, ask("april"))
+    april = ledger.balance(analyst())
+
+    assert (march.opened, march.renews) == (datetime(2026, 3, 10, 12, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC))
+    assert (unopened.opened, unopened.spent, unopened.lifetime) == (None, Spent(), march.lifetime)
+    assert (april.opened, april.renews) == (clock.now, datetime(2026, 5, 1, tzinfo=UTC))
+    assert april.lifetime == april.spent + march.spent
+
+
+@pytest.mark.parametrize(("window", "step"), [("day", 1), ("week", 7), ("month", 31)])
+def test_renewal_gives_a_new_budget_and_keeps_the_lifetime_total(ledger, clock, window, step):
+    """After the window the limit is there again; the lifetime total goes on."""
+    ledger.set_limit(dataset(), rho_limit("0.1", "0.1", window=window), by=OWNER)
+    answered(ledger, ask("before"))
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(ask("same window"))
+    clock.forward(days=step)
+    answered(ledger, ask("after"))
+
+    assert str(ledger.balance(dataset()).lifetime.rho) == "0.2"
+    assert not ledger.verify().problems
+
+
+def test_a_limit_without_window_is_never_renewed(ledger, clock):
+    """Window "none" holds the lifetime total against the limit."""
+    ledger.set_limit(dataset(), rho_limit("0.1", "0.1", window="none"), by=OWNER)
+    answered(ledger, ask("first"))
+    clock.forward(days=4000)
+    with pytest.raises(BudgetExhausted, match="never renewed"):
+        ledger.reserve(ask("second"))
+
+
+def test_a_running_query_counts_in_both_windows(ledger, clock):
+    """What is held when the window changes is still held in the new one, and charged there."""
+    ledger.set_limit(dataset(), rho_limit("0.1", "0.1", window="day"), by=OWNER)
+    clock.now = datetime(2026, 3, 10, 23, 55, tzinfo=UTC)
+    held = ledger.reserve(ask("late", lifetime=timedelta(hours=1)))
+    clock.now = datetime(2026, 3, 11, 0, 5, tzinfo=UTC)
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(ask("next day"))
+    ledger.settle(held, cost("0.03", "0"), payload=b"late")
+
+    assert str(ledger.balance(dataset()).spent.rho) == "0.03"
+    assert not ledger.verify().problems
+
+
+def test_a_changed_period_is_no_renewal(ledger, clock):
+    """A new period takes effect when the open window ends: changing it back and forth frees nothing."""
+    ledger.set_limit(dataset(), rho_limit("0.1", "0.1", window="month"), by=OWNER)
+    answered(ledger, ask("first"))
+    ledger.set_limit(dataset(), rho_limit("0.1", "0.1", window="day"), by=OWNER)
+    clock.forward(days=2)
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(ask("second"))
+
+
+def test_a_clock_that_goes_backwards_is_not_believed(ledger, clock):
+    """Time already seen stays seen: no window reopens, no expired reservation comes back to life."""
+    ledger.set_limit(dataset(), rho_limit("0.2", "0.1", window="day"), by=OWNER)
+    held = ledger.reserve(ask("first", lifetime=timedelta(minutes=1)))
+    clock.forward(days=1)
+    answered(ledger, ask("second"))
+    clock.forward(days=-1)
+    spent = ledger.balance(dataset())
+    answered(ledger, ask("third"))
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(ask("fourth"))
+    clock.forward(days=-400)
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(ask("fifth"))
+
+    assert str(spent.spent.rho) == "0.1"
+    assert str(spent.lifetime.rho) == "0.2"
+    assert held.number not in [
+        entry.seq for entry in ledger.history(Page(entity="visits"), by=OWNER) if entry.kind == "refund"
+    ]
+    assert not ledger.verify().problems
+
+
+def test_the_nearest_rule_wins(ledger):
+    """An account's own limit goes before its person's, the data set's rule and the general one."""
+    anyone = {"kind": "analyst", "name": EVERY}
+    for account, rho in (
+        (Account(**anyone, entity=EVERY), "0.1"),
+        (Account(**anyone, entity="visits"), "0.2"),
+        (Account(kind="analyst", name="ann", entity=EVERY), "0.3"),
+        (analyst("ann"), "0.4"),
+    ):
+        ledger.set_limit(account, rho_limit(rho, "0.1"), by=OWNER)
+    found = [
+        str(ledger.balance(a).limit.ceiling.rho.normalize())
+        for a in (analyst("ann"), analyst("ann", "clicks"), analyst("bob"), analyst("bob", "clicks"))
+    ]
+    ledger.set_limit(analyst("ann"), None, by=OWNER)
+
+    assert found == ["0.4", "0.3", "0.2", "0.1"]
+    assert str(ledger.balance(analyst("ann")).limit.ceiling.rho.normalize()) == "0.3"
+
+
+def test_limits_change_by_an_owner_with_a_record(ledger, clock):
+    """Only an owner changes limits; the log says who and when and what."""
+    with pytest.raises(NotPermitted, match="Owners here: olga"):
+        ledger.set_limit(analyst(), rho_limit(9, "0.1"), by="ann")
+    ledger.grant("otto", "owner", entity="visits", by=OWNER)
+    clock.forward(hours=1)
+    ledger.set_limit(analyst(), rho_limit(9, "0.1"), by="otto")
+    with pytest.raises(NotPermitted):
+        ledger.set_limit(analyst(entity="clicks"), rho_limit(9, "0.1"), by="otto")
+    last = ledger.history(Page(entity=EVERY), by=OWNER)[-1]
+
+    assert (last.kind, last.by, last.at, last.body["limit"]["terms"]["rho"]) == ("limit", "otto", clock.now, "9")
+
+
+def test_a_cut_limit_stops_new_queries_and_keeps_the_old(ledger):
+    """A limit below what was spent leaves a negative rest; running queries still settle."""
+    held = ledger.reserve(ask("running"))
+    ledger.set_limit(dataset(), rho_limit("0.01", "0.1"), by=OWNER)
+    release = ledger.settle(held, cost(), payload=b"done")
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(ask("new"))
+
+    assert release.payload == b"done"
+    assert str(ledger.balance(dataset()).left.rho.normalize()) == "-0.09"
+
+
+def test_roles(ledger):
+    """Auditors read everything and ask nothing; analysts see their own deeds; only owners give roles and groups."""
+    ledger.grant("ada", "auditor", by=OWNER)
+    answered(ledger, ask("a", analyst="ann"))
+    answered(ledger, ask("b", analyst="bob"))
+    seen = {name: {entry.by for entry in ledger.history(Page(entity="visits"), by=name)} for name in ("ann", "ada")}
+    with pytest.raises(NotPermitted, match="auditor"):
+        ledger.reserve(ask("c", analyst="ada"))
+    with pytest.raises(NotPermitted, match="own history"):
+        ledger.history(Page(entity="visits", analyst="bob"), by="ann")
+    for deed in (
+        lambda: ledger.grant("ann", "owner", by="ann"),
+        lambda: ledger.enroll("ann", "team", by="ann"),
+        lambda: ledger.usage("visits", by="ann"),
+        lambda: ledger.set_limit(group("team"), None, by="ada"),
+    ):
+        with pytest.raises(NotPermitted):
+            deed()
+
+    assert seen["ann"] == {"ann"}
+    assert seen["ada"] >= {"ann", "bob"}
+    assert len(ledger.usage("visits", by="ada")) == 2
+
+
+def test_a_role_can_be_taken_away(ledger):
+    """Without a role everybody is an analyst again."""
+    ledger.grant("otto", "owner", by=OWNER)
+    ledger.grant("otto", None, by=OWNER)
+
+    with pytest.raises(NotPermitted):
+        ledger.grant("eve", "owner", by="otto")
+
+
+def test_only_the_first_can_claim_a_ledger(store):
+    """A ledger without an owner is claimed once; whoever comes later is told whom to ask."""
+    ledger = store.open()
+    ledger.grant("first", "owner", by="first")
+
+    with pytest.raises(NotPermitted, match="first"):
+        ledger.grant("second", "owner", by="second")
+
+
+def test_tracking_records_and_marks_and_never_blocks(ledger):
+    """A tracked limit lets everything through, marks the result and names the accounts that are over."""
+    ledger.set_limit(dataset(), rho_limit("0.15", "0.1", mode="track"), by=OWNER)
+    held = [ledger.reserve(ask(f"q{number}")) for number in range(3)]
+    release = ledger.settle(held[2], cost(), payload=b"marked")
+
+    assert [reservation.over for reservation in held] == [(), (dataset(),), (dataset(),)]
+    assert {reservation.mode for reservation in held} | {release.mode} == {"track"}
+    assert str(ledger.balance(dataset()).left.rho.normalize()) == "-0.15"
+    assert not ledger.verify().problems
+
+
+def test_without_any_limit_results_are_marked(ledger):
+    """Nothing is enforced where nothing is set, and the result says so; one enforced limit is enough."""
+    unlimited = ledger.reserve(ask("q1"))
+    ledger.set_limit(dataset(), rho_limit(9, "0.1"), by=OWNER)
+
+    assert (unlimited.mode, ledger.reserve(ask("q2")).mode) == ("track", "enforce")
+
+
+def test_a_top_k_of_unknown_domain_needs_one_unit_more_than_printed(ledger):
+    """LinkedIn's algorithm 5 lets k* = 2k through and ends at -1 (erratum 3): 2k is refused, 2k + 1 filled exactly."""
+    k = 50
+    question = ask("top", cost=linkedin(units.unknown_gumbel(k), 1))
+    ledger.set_limit(analyst(), in_units(2 * k, 1), by=OWNER)
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(question)
+    ledger.set_limit(analyst(), in_units(2 * k + 1, 1), by=OWNER)
+    answered(ledger, question)
+
+    assert ledger.balance(analyst()).left == Spent()
+
+
+def test_known_domain_queries_need_no_call(ledger):
+    """With l* = 0 known-domain queries run, unknown-domain ones do not."""
+    ledger.set_limit(analyst(), in_units(200, 0), by=OWNER)
+    known = ledger.reserve(ask("known", cost=linkedin(units.known_gumbel(50), 0)))
+    with pytest.raises(BudgetExhausted, match="delta"):
+        ledger.reserve(ask("unknown", cost=linkedin(units.unknown_laplace(), 1)))
+
+    assert isinstance(known, Reservation)
+
+
+def test_pay_what_you_get(ledger):
+    """A top-k that ended early costs what it showed: 2 |o| units, bottom counted, and its call."""
+    ledger.set_limit(analyst(), in_units(101, 1), by=OWNER)
+    used = units.unknown_gumbel_used(7, bottom=True)
+    answered(ledger, ask("top", cost=linkedin(units.unknown_gumbel(50), 1)), actual=linkedin(used, 1))
+    left = ledger.balance(analyst()).left
+
+    assert used == 16
+    assert left.rho / (EPSILON_PER**2 / 8) == 101 - 16
+    assert left.delta == 0
+
+
+def test_a_refusal_says_everything(ledger, clock):
+    """Asked, left, who spent it on what, renewal, the cheapest variant that fits, free answers, whom to ask."""
+    ledger.set_limit(dataset(), rho_limit("0.25", "0.1"), by=OWNER)
+    answered(ledger, ask("a", analyst="bob", what="bob's table"))
+    answered(ledger, ask("b", family="visits by page"))
+    variants = (
+        Variant(label="--preset generous", cost=cost("0.5")),
+        Variant(label="-k 5", cost=cost("0.05")),
+        Variant(label="--preset cautious", cost=cost("0.01")),
+    )
+    with pytest.raises(BudgetExhausted) as caught:
+        ledger.reserve(ask("c", family="visits by page", variants=variants))
+    refusal, text = caught.value.refusal, str(caught.value)
+
+    assert (str(refusal.asked.rho.normalize()), str(refusal.room.rho.normalize())) == ("0.1", "0.05")
+    assert [balance.account for balance in refusal.short] == [dataset()]
+    assert {(s.analyst, s.what) for s in refusal.spenders} == {("bob", "bob's table"), ("ann", "question b")}
+    assert refusal.renews == datetime(2026, 4, 1, tzinfo=UTC)
+    assert refusal.variant == variants[2]
+    assert [what for _, what in refusal.stored] == ["question b"]
+    assert refusal.ask_whom == (OWNER,)
+    for words in ("rho = 0.1", "rho = 0.05", "bob's table", "2026-04-01", "--preset cautious", "question b", "olga"):
+        assert words in text
+
+
+def test_histories_come_in_pages(ledger):
+    """Entries come oldest first, page by page, and name who did what."""
+    for number in range(5):
+        answered(ledger, ask(f"q{number}"))
+    first = ledger.history(Page(entity="visits", size=4), by=OWNER)
+    rest = ledger.history(Page(entity="visits", after=first[-1].seq), by=OWNER)
+    kinds = [entry.kind for entry in (*first, *rest)]
+
+    assert [entry.seq for entry in (*first, *rest)] == list(range(1, 18))
+    assert kinds == ["name", "version", *["reserve", "touch", "settle"] * 5]
+    assert first[2].body["ask"]["what"] == "question q0"
+
+
+def test_usage_is_every_charge(ledger, clock):
+    """Settled and expired queries and paid repeats are uses; refunded ones are not."""
+    answered(ledger, ask("a"), actual=cost("0.04", "0"))
+    ledger.refund(ledger.reserve(ask("b")))
+    ledger.reserve(ask("c"))
+    ledger.reserve(ask("d", query="a", analyst="bob"))
+    clock.forward(hours=1)
+    total = ledger.balance(analyst()).lifetime
+    uses = ledger.usage("visits", by=OWNER)
+
+    assert [(use.analyst, str(use.spent.rho)) for use in uses] == [("ann", "0.04"), ("ann", "0.1"), ("bob", "0.04")]
+    assert uses[0].spent + uses[1].spent == total
