@@ -23,7 +23,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench lock clean
+.PHONY: help demo test check bench lock clean postgres
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -31,8 +31,16 @@ help:  ## List these commands
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
 
-test: check  ## Run all checks, then all tests
+test: check postgres  ## Run all checks, then all tests
 	$(BIN)/python -m pytest -n 2 --durations=10 $(ARGS)
+
+# The ledger is tested on a real PostgreSQL: the tests start a private server of their own and stop it.
+postgres:
+	@if [ -z "$(wildcard /usr/lib/postgresql/*/bin/initdb)" ] && ! command -v initdb >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing PostgreSQL (once)"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; \
+		else echo "No PostgreSQL here: its tests are skipped, with a word (Debian: apt-get install postgresql)"; fi; fi
 
 check: $(INSTALLED)  ## Style, format, types and import rules
 	$(BIN)/ruff check $(PATHS)

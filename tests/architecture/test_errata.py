@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import PACKAGE, ROOT
+from tests.architecture.sources import ROOT
 
 # The errata that break a guarantee as printed (P0), or overspend or leak in plausible use (P1).
 P0 = {1, 2, 4, 22, 23, 24, 25, 36, 37}
 P1 = {3, 5, 6, 8, 9, 11, 12, 13, 16, 20, 21, 28, 29, 32, 34, 38, 39, 40, 41}
 # These wait for the ledger: once hushcount.ledger exists, this set must be empty.
-WAITING_FOR_THE_LEDGER = {8, 41}
-WAITING = "the ledger's, not yet built"
-
 _MENTION = re.compile(r"errat(?:um|a)[ _](\d+(?:(?:, | and |, and |-|_and_|_)\d+)*)", re.IGNORECASE)
 
 
@@ -81,19 +78,10 @@ def test_every_row_says_what_is_wrong_and_what_we_do():
 def test_the_named_tests_exist_and_name_the_erratum(number):
     """The test files that a row names are there, and one of them mentions the erratum by its number."""
     row = ROWS[number]
-    if number in WAITING_FOR_THE_LEDGER:
-        assert row.tests == WAITING
-        return
-
     assert row.paths
     assert not [path for path in row.paths if not files_at(path)]
     texts = [file.read_text(encoding="utf-8") for path in row.paths for file in files_at(path)]
     assert number in set().union(*map(mentioned, texts))
-
-
-def test_nothing_waits_for_a_ledger_that_exists():
-    """The day the ledger is there, its errata need tests."""
-    assert not (WAITING_FOR_THE_LEDGER and (PACKAGE / "ledger").exists())
 
 
 @pytest.mark.parametrize(
