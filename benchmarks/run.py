@@ -14,11 +14,14 @@ import time
 import histograms
 import numpy as np
 import overheads
+import product
 import samplers
 import unions
 from report import Effort
 
 SECTIONS = {
+    "ratios": product.measure_ratios,
+    "growth": product.measure_growth,
     "noise": samplers.measure,
     "vocab": unions.measure,
     "query": unions.measure_beside_plain_query,

@@ -179,3 +179,21 @@ def sort_by_frequency(starts: _Int64s, places: _Int64s, times: _Int64s) -> None:
         if not sorted_already:
             own = places[start:stop].copy()
             places[start:stop] = own[np.argsort(-times[own], kind="mergesort")]
+
+
+@_compiled
+def hash_texts(buffer: npt.NDArray[np.uint8], starts: _Int64s, lengths: _Int64s, key: _Uint64s) -> _Uint64s:
+    """A 64-bit hash of each text, eight bytes at a time through the mixer that also joins person and item.
+
+    The length goes in first, so that a text and the same text with zero bytes behind it differ.
+    """
+    hashes = np.empty(len(starts), np.uint64)
+    for row in range(len(starts)):
+        state = mix(key[0], np.uint64(lengths[row]))
+        for first in range(0, lengths[row], 8):
+            block = np.uint64(0)
+            for place in range(min(8, lengths[row] - first)):
+                block |= np.uint64(buffer[starts[row] + first + place]) << np.uint64(8 * place)
+            state = mix(state, block)
+        hashes[row] = mix(state, key[1])
+    return hashes

@@ -53,14 +53,14 @@ class MemoryIncidence:
     """Who has what, as compressed rows. Build it with `incidence` or `encoded_incidence`; they establish the below.
 
     Attributes:
-        users: texts of the people, distinct, in any order; nobody without items.
+        users: the people, distinct, in any order; nobody without items. Texts, or integers that stand for their text.
         items: texts of the items, distinct, sorted.
         offsets: person j holds ids[offsets[j]:offsets[j + 1]].
         ids: positions in `items`, ascending within a person.
         times: how often each pair was seen.
     """
 
-    users: Items
+    users: Items | Int64s
     items: Items
     offsets: Int64s
     ids: npt.NDArray[np.int32]
@@ -110,13 +110,18 @@ class MemoryIncidence:
         recode = np.cumsum(seen, dtype=np.int32) - np.int32(1)
         return UserLists(items=self.items[seen], offsets=starts, ids=recode[ids])
 
-    def histogram(self, top: int | None = None) -> Histogram:
-        """Distinct people per item, no bound applied: the `top` largest counts (all if None), ties by item text."""
-        count = np.bincount(self.ids, minlength=len(self.items)).astype(np.int64, copy=False)
-        rows = np.argsort(-count, kind="stable")
-        if top is not None:
-            rows = rows[: whole("top", top)]
-        return Histogram(items=self.items[rows], counts=count[rows], complete=len(rows) == len(self.items))
+    def histogram(self, top: int | None = None, *, bound: Bound | None = None, cap: int = 1) -> Histogram:
+        """People per item: the `top` largest counts (all if None), ties by item text.
+
+        Without a bound everybody's items count. A cap above one counts how often, up to the cap, instead of whether.
+        """
+        kept = slice(None) if bound is None else self._bounded(bound)[0]
+        # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
+        often = None if cap == 1 else np.minimum(self.times[kept], whole("cap", cap))
+        count = np.bincount(self.ids[kept], weights=often, minlength=len(self.items)).astype(np.int64, copy=False)
+        rows = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
+        shown = rows if top is None else rows[: whole("top", top)]
+        return Histogram(items=self.items[shown], counts=count[shown], complete=len(shown) == len(rows))
 
     def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
         """Which pairs stay under the bound, and how many for each person."""
@@ -239,22 +244,31 @@ def _step(unit: int, share: int, norm: Literal[1, 2]) -> int:
     return unit // share if norm == 1 else math.isqrt(unit * unit // share)
 
 
-def _hashed(texts: Items, salt: bytes, role: bytes) -> _Uint64s:
-    """A 64-bit keyed hash of each text; `role` keeps the hashes of people, items and the order of people apart."""
-    keyed = hashlib.blake2b(digest_size=8, key=salt, person=role)
-    digests = []
-    for text in texts:
-        state = keyed.copy()  # half the time of keying anew for each text
-        state.update(text.encode("utf-8", "surrogatepass"))
-        digests.append(state.digest())
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+def _hashed(texts: Items | Int64s, salt: bytes, role: bytes) -> _Uint64s:
+    """A 64-bit keyed hash of each text; `role` keeps the hashes of people, items and the order of people apart.
+
+    Which items a person keeps must be independent of everybody else's data and evenly spread, but need not be
+    unforgeable: so the key is cryptographic, and the mixing of a text into it is fast.
+    """
+    from hushcount.engines.bounding import hash_texts  # noqa: PLC0415  importing it imports numba
+
+    key = np.frombuffer(hashlib.blake2b(digest_size=16, key=salt, person=role).digest(), dtype="<u8").astype(np.uint64)
+    if texts.dtype == np.int64:
+        # Whole numbers hash as their decimal text, so that 7 and "7" are the same person.
+        fixed = texts.astype("S21")
+        lengths = np.char.str_len(fixed).astype(np.int64, copy=False)
+        starts = np.arange(len(fixed), dtype=np.int64) * fixed.dtype.itemsize
+        return hash_texts(fixed.view(np.uint8), starts, lengths, key)
+    encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts.tolist()]
+    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    return hash_texts(np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, key)
 
 
-def _order(texts: Items, hashes: _Uint64s) -> Int64s:
+def _order(texts: Items | Int64s, hashes: _Uint64s) -> Int64s:
     """Positions by hash, equal hashes by text, so that not even a collision lets the order of rows in."""
     order = np.argsort(hashes)
     if bool(np.any(np.diff(hashes[order]) == 0)):
-        order = np.array(sorted(range(len(texts)), key=lambda n: (hashes[n], texts[n])), dtype=np.int64)
+        order = np.array(sorted(range(len(texts)), key=lambda n: (hashes[n], str(texts[n]))), dtype=np.int64)
     return order
 
 

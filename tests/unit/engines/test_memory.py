@@ -60,9 +60,13 @@ def as_lists(lists):
 
 
 def slow_hash(text, salt, role):
-    """The keyed hash of a value, as documented."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=salt, person=role).digest()
-    return int.from_bytes(digest, "little")
+    """The keyed hash of a value, as documented: length, then eight bytes at a time, through the mixer."""
+    key = hashlib.blake2b(digest_size=16, key=salt, person=role).digest()
+    encoded = text.encode("utf-8", "surrogatepass")
+    state = slow_mix(int.from_bytes(key[:8], "little"), len(encoded))
+    for first in range(0, len(encoded), 8):
+        state = slow_mix(state, int.from_bytes(encoded[first : first + 8], "little"))
+    return slow_mix(state, int.from_bytes(key[8:], "little"))
 
 
 def slow_finalise(z):

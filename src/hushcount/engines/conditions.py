@@ -1,0 +1,123 @@
+"""The tree of a filter: conditions on one column each, joined by AND, OR and NOT; and the one way of writing it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, TypeAlias
+
+Value: TypeAlias = str | bool | int | float | date
+Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+
+# Words that cannot name a column without double quotes.
+KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS", "NULL", "TRUE", "FALSE", "DATE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """column operator value."""
+
+    column: str
+    operator: Operator
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Among:
+    """column IN (values)."""
+
+    column: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """column BETWEEN low AND high, both included."""
+
+    column: str
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Like:
+    """column LIKE pattern."""
+
+    column: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """column IS NULL."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Not:
+    """The contrary; unknown stays unknown."""
+
+    part: Condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """All ("AND") or any ("OR") of two or more parts."""
+
+    word: Literal["AND", "OR"]
+    parts: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Compare | Among | Between | Like | Missing | Not | Joined
+
+
+def literals(condition: Compare | Among | Between | Like) -> tuple[Value, ...]:
+    """The literals of a condition, in order."""
+    match condition:
+        case Compare(value=value):
+            return (value,)
+        case Among(values=values):
+            return values
+        case Between(low=low, high=high):
+            return (low, high)
+        case Like(pattern=pattern):
+            return (pattern,)
+
+
+def spell(condition: Condition) -> str:  # noqa: PLR0911  one for each kind of condition
+    """The canonical text of a filter."""
+    match condition:
+        case Compare(column=column, operator=operator, value=value):
+            return f"{spell_name(column)} {operator} {_literal(value)}"
+        case Among(column=column, values=values):
+            return f"{spell_name(column)} IN ({', '.join(sorted(set(map(_literal, values))))})"
+        case Between(column=column, low=low, high=high):
+            return f"{spell_name(column)} BETWEEN {_literal(low)} AND {_literal(high)}"
+        case Like(column=column, pattern=pattern):
+            return f"{spell_name(column)} LIKE {_literal(pattern)}"
+        case Missing(column=column):
+            return f"{spell_name(column)} IS NULL"
+        case Not(part=part):
+            return f"NOT ({spell(part)})"
+        case Joined(word=word, parts=parts):
+            return f" {word} ".join(f"({spell(part)})" if isinstance(part, Joined) else spell(part) for part in parts)
+
+
+def spell_name(column: str) -> str:
+    """A column as a filter names it: in double quotes where it must be."""
+    plain = re.fullmatch(r"[^\W\d]\w*", column) and column.upper() not in KEYWORDS
+    return column if plain else '"' + column.replace('"', '""') + '"'
+
+
+def _literal(value: Value) -> str:
+    match value:
+        case bool():
+            return str(value).upper()
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case date():
+            return f"DATE '{value.isoformat()}'"
+        case _:
+            return repr(value)

@@ -1,0 +1,230 @@
+"""Sources: what can be opened, told apart by looking at it. Nothing here needs a database.
+
+* Files: CSV, TSV, JSON lines and Parquet, by the end of the name; several of one format by a pattern (`logs/*.csv`) or
+  a directory. CSV and JSON may be compressed (.gz, .zst).
+* A table of a DuckDB or SQLite database file, or of a PostgreSQL server (`postgresql://...`).
+* A pandas or Polars frame, or anything else that exports Arrow data: tables, readers, DuckDB relations.
+* A table of an open DuckDB connection.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from hushcount.errors import InvalidParameter, UnreadableSource
+
+_T = TypeVar("_T")
+Format: TypeAlias = Literal["csv", "tsv", "json", "jsonl", "parquet"]
+
+_FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_COMPRESSED = {".gz", ".zst"}
+_SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
+_POSTGRES = ("postgresql://", "postgres://")
+_ENDS = "the name must end in .csv, .tsv, .json, .jsonl or .parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Files of one format, read together as one table."""
+
+    name: str
+    format: Format
+    paths: tuple[Path, ...]
+
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        """Changes when a file is written or replaced; cheap."""
+        stats = [self._tried(path.stat) for path in self.paths]
+        return tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats)
+
+    def version(self) -> str:
+        """A digest of all bytes: the same for copies under other names, another one whenever a byte changes."""
+        digests = [self._tried(partial(_digest, path)) for path in self.paths]
+        return f"{self.format}-{hashlib.blake2b(b''.join(sorted(digests)), digest_size=16).hexdigest()}"
+
+    def _tried(self, action: Callable[[], _T]) -> _T:
+        try:
+            return action()
+        except OSError as error:
+            raise UnreadableSource(f"{self.name} cannot be read: {error.strerror}; open it again") from None
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """A table of a database file. No table: the only one that there is."""
+
+    name: str
+    program: Literal["duckdb", "sqlite"]
+    path: Path
+    table: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A table of a PostgreSQL server. The address may hold a password and is never printed."""
+
+    name: str
+    address: str
+    table: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A frame or a stream in memory."""
+
+    name: str
+    value: Any
+
+
+Source: TypeAlias = Files | Database | Server | Frame
+
+
+def recognise(source: object, table: str | None = None) -> Source:
+    """What a source is.
+
+    Raises:
+        InvalidParameter: nothing that can be opened, or a table is named where there are none.
+        UnreadableSource: a file is missing, empty or not permitted.
+    """
+    if isinstance(source, str) and source.startswith(_POSTGRES):
+        return Server(name="the PostgreSQL table", address=source, table=table)
+    if isinstance(source, str | os.PathLike):
+        return _on_disk(os.fspath(source), table)
+    if type(source).__name__ == "DuckDBPyConnection":
+        return _from_connection(source, table)
+    if table is not None:
+        raise InvalidParameter("table", table, "left out", "A frame or a relation is one table.")
+    if _is_pandas(source) or hasattr(source, "__arrow_c_stream__"):
+        return Frame(name="the data frame", value=source)
+    if type(source).__name__ == "LazyFrame":
+        return Frame(name="the data frame", value=source.collect())  # type: ignore[attr-defined]
+    raise InvalidParameter(
+        "source",
+        type(source).__name__,
+        "a file name, a frame (pandas, Polars, Arrow), a DuckDB relation, or a DuckDB connection and a table",
+    )
+
+
+def choose_table(table: str | None, tables: Iterable[str]) -> str:
+    """The table asked for, or the only one."""
+    names = sorted(tables)
+    if table is None and len(names) == 1:
+        return names[0]
+    if table in names:
+        return str(table)
+    near = get_close_matches(table or "", names, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    listed = ", ".join(map(repr, names)) or "none"
+    raise InvalidParameter("table", table, "a table of the database", f"{hint}There are: {listed}.")
+
+
+def _is_pandas(source: object) -> bool:
+    return type(source).__name__ == "DataFrame" and type(source).__module__.partition(".")[0] == "pandas"
+
+
+def _from_connection(connection: Any, table: str | None) -> Frame:  # noqa: ANN401  a duckdb connection, not imported here
+    if table is None:
+        raise InvalidParameter("table", table, "named for a DuckDB connection", "Write for example: table='events'.")
+    names = {row[0] for row in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()}
+    return Frame(name=f"the table {table!r}", value=connection.table(choose_table(table, names)))
+
+
+def _on_disk(given: str, table: str | None) -> Source:
+    if "://" in given:
+        raise InvalidParameter("source", given.partition("://")[0] + "://...", "a local file", "Copy it here first.")
+    path = Path(given)
+    if path.is_file():
+        program = _program(path)
+        if program is not None:
+            return Database(name=repr(given), program=program, path=path, table=table)
+        paths = [path]
+    elif path.is_dir():
+        paths = sorted(file for file in path.rglob("*") if file.is_file() and _format(file) and _is_data(file, path))
+    else:
+        # Not Path.glob, which takes no absolute patterns.
+        found = glob.glob(given, recursive=True)  # noqa: PTH207
+        paths = sorted(Path(file) for file in found if Path(file).is_file())
+    if table is not None:
+        raise InvalidParameter("table", table, "left out for files", "Only databases have several tables.")
+    return _files(given, paths)
+
+
+def _files(given: str, paths: list[Path]) -> Files:
+    if not paths:
+        raise UnreadableSource(_missing(given))
+    formats = {_format(path) for path in paths}
+    if len(formats) > 1:
+        raise UnreadableSource(
+            f"{given!r} cannot be read as one table: it holds files of several formats; name one of them"
+        )
+    found = formats.pop()
+    if found is None:
+        raise UnreadableSource(f"{given!r} cannot be read: its format is not known; {_ENDS}")
+    for path in paths:
+        _check(path)
+    return Files(name=repr(given), format=found, paths=tuple(paths))
+
+
+def _check(path: Path) -> None:
+    name = repr(os.fspath(path))
+    if path.stat().st_size == 0:
+        raise UnreadableSource(f"{name} cannot be read: the file is empty (0 bytes); check what should have written it")
+    if not os.access(path, os.R_OK):
+        raise UnreadableSource(f"{name} cannot be read: permission denied; ask for it with: chmod +r {path}")
+
+
+def _missing(given: str) -> str:
+    path = Path(given)
+    if path.is_dir():
+        return f"{given!r} cannot be read: the directory holds no data files; {_ENDS}"
+    if glob.has_magic(given):
+        return f"{given!r} cannot be read: no file matches the pattern; try: ls {given}"
+    siblings = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = get_close_matches(path.name, siblings, n=1)
+    hint = f"did you mean {os.fspath(path.with_name(near[0]))!r}?" if near else "check the name and the directory"
+    return f"{given!r} cannot be read: there is no such file; {hint}"
+
+
+def _format(path: Path) -> Format | None:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if len(suffixes) > 1 and suffixes[-1] in _COMPRESSED and suffixes[-2] in _FORMATS:
+        found = _FORMATS[suffixes[-2]]
+        return None if found == "parquet" else found
+    return _FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def _is_data(path: Path, folder: Path) -> bool:
+    """Programs that write directories of files leave notes beside them, hidden or with an underscore."""
+    return not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+
+def _program(path: Path) -> Literal["duckdb", "sqlite"] | None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:
+        return None
+    if start == _SQLITE_MAGIC:
+        return "sqlite"
+    return "duckdb" if start[8:12] == _DUCKDB_MAGIC else None

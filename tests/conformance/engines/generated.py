@@ -1,0 +1,108 @@
+"""Generated data, filters and bounds: repeats, missing values, ties, odd texts, all types, no rows at all."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import numpy as np
+from hypothesis import strategies as st
+
+from hushcount.engines.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
+from hushcount.model.inputs import Bound
+
+# NUL cannot stand in text files and SQLite; everything else can.
+CHARACTERS = st.characters(exclude_characters="\x00", exclude_categories=("Cs",))
+TEXTS = st.one_of(
+    st.sampled_from(
+        ["", "a", "b", "A", " a", "7", "1.5", "NULL", "nan", 'q"', "it's", "é", "e\u0301", "日本", "😀", "\n"]
+    ),
+    st.text(CHARACTERS, max_size=6),
+)
+DATES = st.dates(date(1, 1, 1), date(9999, 12, 31))
+MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 1, 1))  # noqa: DTZ001 (without a zone on purpose)
+VALUES = {
+    "text": TEXTS,
+    "few texts": st.sampled_from(["a", "b", "c", "d", "e"]),
+    "integer": st.integers(-3, 3),
+    "wide integer": st.integers(-(2**63), 2**63 - 1),
+    "float": st.one_of(st.floats(), st.sampled_from([0.0, -0.0, 1.0, float("nan")])),
+    "boolean": st.booleans(),
+    "date": DATES,
+    "moment": MOMENTS,
+    "mixed": st.one_of(st.integers(-2, 2), TEXTS, st.booleans()),
+}
+
+
+def column(values):
+    """Values of a column, some of them missing."""
+    return st.one_of(st.none(), values, values, values)
+
+
+@st.composite
+def tables(draw, people=tuple(VALUES), items=tuple(VALUES)):
+    """Columns user, item and three to filter by."""
+    person = column(VALUES[draw(st.sampled_from(people))])
+    item = column(VALUES[draw(st.sampled_from(items))])
+    row = st.tuples(
+        person,
+        item,
+        column(st.integers(-3, 3)),
+        column(st.sampled_from(["a", "ab", "b", "a%", "", "7", "-2", "2.5", "true"])),
+        column(st.dates(date(2024, 12, 30), date(2025, 1, 2))),
+    )
+    rows = draw(st.lists(row, max_size=25))
+    again = draw(st.lists(st.sampled_from(rows), max_size=10)) if rows else []
+    names = ("user", "item", "age", "tag", "day")
+    return {name: [one[n] for one in [*rows, *again]] for n, name in enumerate(names)}
+
+
+BOUNDS = st.builds(
+    lambda most, salt, without, only: Bound(
+        max_items=most,
+        salt=salt,
+        without=None if without is None else np.array(without, dtype=object),
+        only=None if only is None else np.array(only, dtype=object),
+    ),
+    st.integers(1, 4),
+    st.binary(min_size=1, max_size=64),
+    st.none() | st.lists(TEXTS, max_size=3),
+    st.none() | st.lists(TEXTS, min_size=1, max_size=5),
+)
+
+OPERATORS = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
+LITERALS = {
+    "age": st.one_of(st.integers(-3, 3), st.sampled_from([0.5, -1.0])),
+    "tag": st.sampled_from(["a", "ab", "", "7"]),
+    "day": st.dates(date(2024, 12, 30), date(2025, 1, 2)),
+}
+PATTERNS = st.text("ab%_7", max_size=4)
+
+
+@st.composite
+def conditions(draw):
+    """One condition on one column."""
+    name = draw(st.sampled_from(sorted(LITERALS)))
+    values = LITERALS[name]
+    if name == "tag":
+        values = draw(st.sampled_from([values, st.integers(-3, 8), st.just(2.5), st.booleans()]))
+    return draw(
+        st.one_of(
+            st.builds(Compare, column=st.just(name), operator=OPERATORS, value=values),
+            st.builds(Among, column=st.just(name), values=st.lists(values, min_size=1, max_size=3).map(tuple)),
+            st.builds(Between, column=st.just(name), low=values, high=values),
+            st.builds(Like, column=st.just("tag"), pattern=PATTERNS),
+            st.builds(Missing, column=st.just(name)),
+        )
+    )
+
+
+FILTERS = st.recursive(
+    conditions(),
+    lambda parts: st.one_of(
+        st.builds(Not, part=parts),
+        st.builds(
+            Joined, word=st.sampled_from(["AND", "OR"]), parts=st.lists(parts, min_size=2, max_size=3).map(tuple)
+        ),
+    ),
+    max_leaves=5,
+).map(spell)

@@ -1,0 +1,196 @@
+"""Every kind of source, made from the same columns and opened: one entry for each, and a new engine adds one here."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hushcount.engines.columns import quoted, text_of
+from hushcount.engines.duckdb import open_duckdb
+from hushcount.engines.engine import Engine
+from hushcount.engines.reference import ReferenceEngine
+
+Columns: TypeAlias = Mapping[str, Sequence[object]]
+
+_ARROW = {
+    "BOOLEAN": pa.bool_(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "VARCHAR": pa.string(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+}
+_PANDAS = {"BOOLEAN": "boolean", "BIGINT": "Int64", "DOUBLE": "float64", "TIMESTAMP": "datetime64[us]"}
+
+
+def typed(columns: Columns) -> dict[str, tuple[str, list[object]]]:
+    """Each column with the type that the reference engine gives it, its values of that type."""
+    types = dict(ReferenceEngine(columns).describe().columns)
+    return {
+        name: (types[name], list(map(text_of, values)) if types[name] == "VARCHAR" else list(values))
+        for name, values in columns.items()
+    }
+
+
+def arrow_table(columns: Columns) -> pa.Table:
+    """An Arrow table."""
+    return pa.table({name: pa.array(values, _ARROW[kind]) for name, (kind, values) in typed(columns).items()})
+
+
+def rows_of_text(columns: Columns) -> list[tuple[str | None, ...]]:
+    """The rows as texts."""
+    return list(zip(*(map(text_of, values) for values in columns.values()), strict=True))
+
+
+def write_delimited(path: Path, columns: Columns, *, delimiter: str, rows: slice = slice(None)) -> None:
+    """A file in which a missing value is empty and every other one is in quotes."""
+
+    def field(text: str | None) -> str:
+        return "" if text is None else '"' + text.replace('"', '""') + '"'
+
+    lines = [tuple(columns), *rows_of_text(columns)[rows]]
+    text = "".join(delimiter.join(map(field, line)) + "\n" for line in lines)
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def write_json_lines(path: Path, columns: Columns) -> None:
+    """One object in each line; a missing value is null or is left out."""
+    lines = []
+    for n, row in enumerate(zip(*columns.values(), strict=True)):
+        plain = {
+            name: value if isinstance(value, int | str) else text_of(value)
+            for name, value in zip(columns, row, strict=True)
+        }
+        kept = {name: value for name, value in plain.items() if value is not None or n % 2 == 0}
+        lines.append(json.dumps(kept) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def _parquet(columns: Columns, folder: Path) -> Engine:
+    pq.write_table(arrow_table(columns), folder / "data.parquet")
+    return open_duckdb(folder / "data.parquet")
+
+
+def _csv(columns: Columns, folder: Path) -> Engine:
+    write_delimited(folder / "data.csv", columns, delimiter=",")
+    return open_duckdb(folder / "data.csv")
+
+
+def _tsv(columns: Columns, folder: Path) -> Engine:
+    write_delimited(folder / "data.tsv", columns, delimiter="\t")
+    return open_duckdb(folder / "data.tsv")
+
+
+def _json_lines(columns: Columns, folder: Path) -> Engine:
+    # The first line names all columns, for data without rows or without some value.
+    write_json_lines(folder / "data.jsonl", {name: [None, *values] for name, values in columns.items()})
+    return open_duckdb(folder / "data.jsonl")
+
+
+def _pattern(columns: Columns, folder: Path) -> Engine:
+    write_delimited(folder / "part-1.csv", columns, delimiter=",", rows=slice(None, None, 2))
+    write_delimited(folder / "part-2.csv", columns, delimiter=",", rows=slice(1, None, 2))
+    return open_duckdb(str(folder / "part-*.csv"))
+
+
+def _directory(columns: Columns, folder: Path) -> Engine:
+    table = arrow_table(columns)
+    (folder / "parts" / "deep").mkdir(parents=True, exist_ok=True)
+    (folder / "parts" / "_SUCCESS").touch()
+    pq.write_table(table.slice(0, len(table) // 2), folder / "parts" / "a.parquet")
+    pq.write_table(table.slice(len(table) // 2), folder / "parts" / "deep" / "b.parquet")
+    return open_duckdb(folder / "parts")
+
+
+def _arrow(columns: Columns, folder: Path) -> Engine:
+    return open_duckdb(arrow_table(columns))
+
+
+def _arrow_reader(columns: Columns, folder: Path) -> Engine:
+    return open_duckdb(arrow_table(columns).to_reader(max_chunksize=3))
+
+
+def _pandas(columns: Columns, folder: Path) -> Engine:
+    series = {
+        name: pd.Series(values, dtype=_PANDAS.get(kind, "object")) for name, (kind, values) in typed(columns).items()
+    }
+    return open_duckdb(pd.DataFrame(series))
+
+
+def _polars(columns: Columns, folder: Path) -> Engine:
+    return open_duckdb(pl.from_arrow(arrow_table(columns)))
+
+
+def _polars_lazy(columns: Columns, folder: Path) -> Engine:
+    return open_duckdb(pl.from_arrow(arrow_table(columns)).lazy())
+
+
+def _relation(columns: Columns, folder: Path) -> Engine:
+    connection = duckdb.connect()
+    connection.register("frame", arrow_table(columns))
+    return open_duckdb(connection.sql("SELECT * FROM frame"))
+
+
+def _connection(columns: Columns, folder: Path) -> Engine:
+    connection = duckdb.connect()
+    connection.register("frame", arrow_table(columns))
+    connection.execute("CREATE TABLE events AS SELECT * FROM frame")
+    return open_duckdb(connection, table="events")
+
+
+def _duckdb_file(columns: Columns, folder: Path) -> Engine:
+    (folder / "data.duckdb").unlink(missing_ok=True)
+    with duckdb.connect(folder / "data.duckdb") as connection:
+        connection.register("frame", arrow_table(columns))
+        connection.execute("CREATE TABLE events AS SELECT * FROM frame")
+    return open_duckdb(folder / "data.duckdb")
+
+
+def _sqlite(columns: Columns, folder: Path) -> Engine:
+    (folder / "data.sqlite").unlink(missing_ok=True)
+    connection = sqlite3.connect(folder / "data.sqlite")
+    names = ", ".join(map(quoted, columns))
+    connection.execute(f"CREATE TABLE events ({names})")
+    holes = ", ".join("?" * len(columns))
+    rows = [
+        tuple(value if isinstance(value, int | str) else text_of(value) for value in row)
+        for row in zip(*columns.values(), strict=True)
+    ]
+    plain = [tuple(text_of(value) if isinstance(value, bool) else value for value in row) for row in rows]
+    connection.executemany(f"INSERT INTO events VALUES ({holes})", plain)  # noqa: S608 (no values)
+    connection.commit()
+    connection.close()
+    return open_duckdb(folder / "data.sqlite")
+
+
+def open_reference(columns: Columns, folder: Path) -> Engine:
+    """What all others are held against."""
+    return ReferenceEngine(columns)
+
+
+OPENERS: dict[str, Callable[[Columns, Path], Engine]] = {
+    "parquet": _parquet,
+    "csv": _csv,
+    "tsv": _tsv,
+    "json lines": _json_lines,
+    "pattern": _pattern,
+    "directory": _directory,
+    "arrow": _arrow,
+    "arrow reader": _arrow_reader,
+    "pandas": _pandas,
+    "polars": _polars,
+    "polars lazy": _polars_lazy,
+    "relation": _relation,
+    "connection": _connection,
+    "duckdb file": _duckdb_file,
+    "sqlite": _sqlite,
+}
