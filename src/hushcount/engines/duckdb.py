@@ -52,7 +52,7 @@ def open_duckdb(source: object, *, table: str | None = None, memory_limit: str |
     Args:
         source: see `engines.sources`.
         table: the table of a database that holds several.
-        memory_limit: how much memory DuckDB may use before it spills to disk, as in "2GB"; its own default is 80 % of all.
+        memory_limit: how much memory DuckDB may use before it spills to disk, as in "2GB"; its default is 80 %.
 
     Raises:
         InvalidParameter: nothing that can be opened.
