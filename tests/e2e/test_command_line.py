@@ -128,6 +128,22 @@ def test_dry_run_reads_no_data(words):
     assert "one standard release" in output
 
 
+def test_budget_runs_out_with_a_way_out(log):
+    """Ten standard releases, then exit code 4: asked, left, who spent it, what would fit; a repeat is still free."""
+    first = run("count", log, *ASK, "--quiet").stdout
+    result, paid = None, 1
+    while result is None or result.exit_code == 0:
+        result = CliRunner().invoke(main, ["count", str(log), *ASK, "--fresh"])
+        paid += result.exit_code == 0
+
+    assert result.exit_code == 4
+    assert 10 <= paid <= 14
+    for words in ("left", "--preset cautious", "count of article per reader"):
+        assert words in result.stderr
+    assert run("count", log, *ASK, "--quiet").stdout == first
+    assert "Left for this data: 0." in run("count", log, *ASK, "--dry-run").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "code", "texts"),
     [

@@ -55,6 +55,15 @@ def open_purse(source: object, *, ledger: str | Path | None = None, analyst: str
     return Purse(ledger=open_ledger(where), analyst=analyst or _analyst(), dataset=_dataset_name(source))
 
 
+def known_balance(source: object, *, ledger: str | Path | None = None) -> Balance | None:
+    """What a data set has left as far as its name tells, reading no data; None if there is no ledger yet."""
+    where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or _project_file())
+    if "://" not in where and not Path(where).exists():
+        return None
+    # Versions are digests, so an empty one is never found and the name alone decides.
+    return Purse(ledger=open_ledger(where), analyst=_analyst(), dataset=_dataset_name(source)).balance("")
+
+
 def open_ledger(where: str) -> Ledger:
     """A ledger by its address: a file, made if it is not there, or a PostgreSQL address."""
     if where.startswith(("postgresql://", "postgres://")):

@@ -44,10 +44,13 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
 
         request = make_request(question, user=given["user"], item=given["item"], options=library_options(given))
         if given["dry_run"]:
+            from hushcount.app.purse import known_balance  # noqa: PLC0415  as above
             from hushcount.app.questions import estimate_request  # noqa: PLC0415  as above
-            from hushcount.cli.render import show_estimate  # noqa: PLC0415  as above
+            from hushcount.cli.render import show_balance, show_estimate  # noqa: PLC0415  as above
 
             show_estimate(estimate_request(request), given)
+            if not given["as_json"]:
+                show_balance(known_balance(given["file"], ledger=given["ledger"]))
             return
         from hushcount.app.answer import answer  # noqa: PLC0415  as above
         from hushcount.app.purse import open_purse  # noqa: PLC0415  as above

@@ -8,8 +8,11 @@ from __future__ import annotations
 import click
 
 from hushcount import __version__
+from hushcount.cli.advise import advise
 from hushcount.cli.ask import count, top, vocab
+from hushcount.cli.budget import budget
 from hushcount.cli.demo import demo
+from hushcount.cli.ledger import ledger
 from hushcount.cli.receipt import receipt
 
 
@@ -26,5 +29,5 @@ def main() -> None:
     """
 
 
-for verb in (count, top, vocab, demo, receipt):
+for verb in (count, top, vocab, demo, receipt, budget, ledger, advise):
     main.add_command(verb)

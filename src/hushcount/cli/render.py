@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hushcount.app.purse import Purse
     from hushcount.app.questions import Estimate
     from hushcount.app.release import Release
+    from hushcount.ledger.ledger import Balance
 
 _STANDARD = 0.1
 _ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
@@ -99,10 +100,16 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
 
 
 def show_standing(purse: Purse, release: Release, given: dict[str, Any]) -> None:
-    """Print what the data set has left, in releases of the standard size."""
-    if given["quiet"] or given["as_json"]:
+    """Print what the data set has left after a release."""
+    if not given["quiet"] and not given["as_json"]:
+        show_balance(purse.balance(release.receipt.data_version))
+
+
+def show_balance(balance: Balance | None) -> None:
+    """Print what a data set has left, in releases of the standard size."""
+    if balance is None:
+        click.echo("Left for this data: all of it; nothing was asked of it yet.")
         return
-    balance = purse.balance(release.receipt.data_version)
     if balance.left is None or balance.limit is None:
         click.echo("Nothing limits what may still be asked of this data.")
         return

@@ -13,19 +13,18 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from hushcount.engines.columns import find, find_flat, is_small_integer, kind, quoted, spelled, text_sql
-from hushcount.engines.filter import filter_sql, parse
+from hushcount.engines.columns import spelled
 from hushcount.engines.loading import attempt, load
 from hushcount.engines.memory import MemoryIncidence
 from hushcount.engines.pairs import Pairs
+from hushcount.engines.rows import Rows, fingerprint_sql, select_rows
 from hushcount.engines.sources import Files, Source, recognise
-from hushcount.engines.text import grams_sql, words_sql
-from hushcount.errors import InvalidInput, InvalidParameter, UnreadableSource
+from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import Bound, Histogram, Int64s
 from hushcount.model.queries import Description, Selection, TextItems
@@ -79,18 +78,6 @@ def _close(connection: _Connection, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """SQL that yields the columns person and item, both present, and its parameters.
-
-    `person_integer` is the column of people, if they are integers of at most 64 bits.
-    """
-
-    sql: str
-    parameters: list[object]
-    person_integer: str | None
-
-
 class DuckdbEngine:
     """One source, opened by `open_duckdb`. Answers one question at a time; threads wait for each other."""
 
@@ -142,7 +129,7 @@ class DuckdbEngine:
                 yield
             finally:
                 for table in ("chosen", "things", "people"):
-                    self._connection.execute(f"DROP TABLE IF EXISTS temp.{table}")
+                    self._run(f"DROP TABLE IF EXISTS temp.{table}", [])
             self._check_unchanged()
 
     def _check_unchanged(self) -> None:
@@ -154,51 +141,19 @@ class DuckdbEngine:
         return tuple((name, type_name) for name, type_name, *_ in described)
 
     def _fingerprint(self, columns: tuple[tuple[str, str], ...]) -> str:
-        """Two 64-bit hashes of each row, added up in two ways: of all rows, in no order."""
-        values = ", ".join(quoted(name) for name, _ in columns)
-        schema = spelled(repr(columns))
-        sums = self._fetch(
-            f"SELECT count(*) AS n, sum(hash({values})::HUGEINT)::VARCHAR AS a, "  # noqa: S608
-            f"bit_xor(hash({values}, 1))::VARCHAR AS b, sum(hash({values}, 2)::HUGEINT)::VARCHAR AS c, "
-            f"hash({schema}) AS d FROM data",
-            [],
-        )
-        return "rows-" + "-".join(str(sums[name][0]) for name in "nabcd")
+        sql = fingerprint_sql(columns)
+        return str(attempt(self._source, lambda: self._connection.execute(sql).fetchone())[0])
 
-    def _rows(self, selection: Selection) -> _Rows:
-        columns = self._columns()
-        person = find_flat(selection.user, columns)
-        where, parameters = "TRUE", list[object]()
-        if selection.where is not None:
-            where, parameters = filter_sql(parse(selection.where, columns), dict(columns))
-        small = is_small_integer(person)
-        who = quoted(selection.user) if small else text_sql(selection.user, person)
-        if isinstance(selection.item, TextItems):
-            sql = self._text_sql(selection.item, who, where)
-        else:
-            item = text_sql(selection.item, find_flat(selection.item, columns))
-            sql = f"SELECT {who} AS person, {item} AS item FROM data WHERE {where}"  # noqa: S608
-        sql = f"SELECT person, item FROM ({sql}) WHERE person IS NOT NULL AND item IS NOT NULL"  # noqa: S608
-        reads_twice = isinstance(selection.item, TextItems) or self._is_parsed
-        if reads_twice:
-            self._run(f"CREATE TEMP TABLE chosen AS {sql}", parameters)
-            sql, parameters = "SELECT person, item FROM temp.chosen", []
-        return _Rows(sql=sql, parameters=parameters, person_integer=who if small else None)
+    def _rows(self, selection: Selection) -> Rows:
+        rows = select_rows(selection, self._columns())
+        parses = isinstance(self._source, Files) and self._source.format != "parquet"
+        if parses or isinstance(selection.item, TextItems):
+            # Texts are parsed once for each question; columns that are there already are read where they are.
+            self._run(f"CREATE TEMP TABLE chosen AS {rows.sql}", rows.parameters)
+            rows = replace(rows, sql="SELECT person, item FROM temp.chosen", parameters=[])
+        return rows
 
-    @property
-    def _is_parsed(self) -> bool:
-        """Whether reading a column means parsing text: then it is done once for each question."""
-        return isinstance(self._source, Files) and self._source.format != "parquet"
-
-    def _text_sql(self, items: TextItems, who: str, where: str) -> str:
-        held = find(items.column, self._columns())
-        if kind(held) != "text":
-            raise InvalidInput(f"column {items.column!r} holds values of type {held}, not text; name a text column")
-        words = words_sql(quoted(items.column), lower=items.lower)
-        split = f"SELECT {who} AS person, {words} AS words FROM data WHERE {where}"  # noqa: S608
-        return f"SELECT person, unnest({grams_sql(items, 'words')}) AS item FROM ({split})"  # noqa: S608
-
-    def _number_items(self, rows: _Rows) -> int:
+    def _number_items(self, rows: Rows) -> int:
         """Number the items in the order of their texts; how many rows there are."""
         self._run(
             "CREATE TEMP TABLE things AS SELECT item, times, (row_number() OVER (ORDER BY item) - 1)::INTEGER AS id "  # noqa: S608
@@ -207,7 +162,7 @@ class DuckdbEngine:
         )
         return int(self._fetch("SELECT coalesce(sum(times), 0)::BIGINT AS n FROM temp.things", [])["n"][0])
 
-    def _encoded(self, rows: _Rows) -> Pairs:
+    def _encoded(self, rows: Rows) -> Pairs:
         """All rows as integers."""
         items = self._fetch("SELECT item FROM temp.things ORDER BY id", [])["item"]
         low = self._lowest(rows, len(items))
@@ -223,17 +178,17 @@ class DuckdbEngine:
         keys.sort()
         return Pairs(items=items, people=people, keys=keys)
 
-    def _lowest(self, rows: _Rows, n_items: int) -> int | None:
+    def _lowest(self, rows: Rows, n_items: int) -> int | None:
         """The smallest person, if people are integers so close together that they need no other number; else None."""
-        if not rows.person_integer:
+        if not rows.integer:
             return None
         # Of all rows, filtered out or not: a file may know it without being read.
-        ends = f"SELECT min({rows.person_integer})::BIGINT, max({rows.person_integer})::BIGINT FROM data"  # noqa: S608
+        ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM data"  # noqa: S608
         found = attempt(self._source, lambda: self._connection.execute(ends).fetchone())
         low, high = found if found[0] is not None else (0, 0)
         return int(low) if (high - low + 1) * n_items < 2**63 else None
 
-    def _numbered_people(self, rows: _Rows) -> Int64s:
+    def _numbered_people(self, rows: Rows) -> Int64s:
         self._run(
             "CREATE TEMP TABLE people AS SELECT person, row_number() OVER () - 1 AS code "  # noqa: S608
             f"FROM (SELECT DISTINCT person FROM ({rows.sql}))",
@@ -242,7 +197,7 @@ class DuckdbEngine:
         people: Int64s = self._fetch("SELECT person FROM temp.people ORDER BY code", [])["person"]
         return people
 
-    def _counted(self, rows: _Rows, cap: int, top: int | None) -> Histogram:
+    def _counted(self, rows: Rows, cap: int, top: int | None) -> Histogram:
         """Counted by DuckDB alone, for rows that do not fit into memory."""
         limit = "" if top is None else f"LIMIT {top + 1}"
         found = self._fetch(

@@ -11,10 +11,14 @@ PostgreSQL by psycopg, both as text.
 from __future__ import annotations
 
 import csv
+import gzip
+import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -31,6 +35,7 @@ _CHUNK = 20_000
 _DELIMITERS = ",;\t|"
 # A row of CSV and an object of JSON may be so long, in bytes.
 _LONGEST_ROW = 2**26
+_LONGEST_HEADER = 2**20
 _NO_ROOM = "there was not enough memory or disk space; free some, or ask about fewer rows"
 _POSTGRES_TABLES = """SELECT table_name FROM information_schema.tables
     WHERE table_schema = ANY (current_schemas(false))"""
@@ -90,7 +95,7 @@ def _reader_sql(connection: _Connection, files: Files) -> str:
             # Columns from the names of directories would not be covered by the version id.
             return f"read_parquet({paths}, hive_partitioning=false)"
         case "csv" | "tsv":
-            return _csv_sql(connection, files, paths)
+            return _csv_sql(files, paths)
         case "json" | "jsonl":
             return _json_sql(connection, files, paths)
 
@@ -100,8 +105,8 @@ def _literal_path(path: str) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)
 
 
-def _csv_sql(connection: _Connection, files: Files, paths: str) -> str:
-    headers = {_csv_header(connection, files, str(path)) for path in files.paths}
+def _csv_sql(files: Files, paths: str) -> str:
+    headers = {_csv_header(files, path) for path in files.paths}
     if len(headers) > 1:
         raise UnreadableSource(f"{files.name} cannot be read as one table: the first lines of its files differ")
     delimiter, names = headers.pop()
@@ -113,19 +118,19 @@ def _csv_sql(connection: _Connection, files: Files, paths: str) -> str:
     )
 
 
-def _csv_header(connection: _Connection, files: Files, path: str) -> tuple[str, tuple[str, ...]]:
+def _csv_header(files: Files, path: Path) -> tuple[str, tuple[str, ...]]:
     """The delimiter and the names of the columns, from the first line alone."""
-    first = (
-        f"SELECT line FROM read_csv({spelled(_literal_path(path))}, auto_detect=false, header=false, "  # noqa: S608
-        "columns={'line': 'VARCHAR'}, delim='\x01', quote='\x02', escape='\x02', nullstr='\x03', strict_mode=false, "
-        f"hive_partitioning=false, max_line_size={_LONGEST_ROW}, buffer_size={2 * _LONGEST_ROW}) LIMIT 1"
-    )
-    row = attempt(files, lambda: connection.execute(first).fetchone())
-    line = str(row[0]).removeprefix("\ufeff") if row else ""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            line = re.split(rb"\r\n|\n|\r", file.read(_LONGEST_HEADER), maxsplit=1)[0].decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        line = ""
     delimiter = "\t" if files.format == "tsv" else max(_DELIMITERS, key=line.count)
     names = [name or f"column{n}" for n, name in enumerate(next(csv.reader([line], delimiter=delimiter), []))]
     if not names or len({name.casefold() for name in names}) < len(names):
-        raise UnreadableSource(f"{files.name} cannot be read: its first line must name each column, differently")
+        raise UnreadableSource(
+            f"{files.name} cannot be read: its first line must name each column, differently, in UTF-8"
+        )
     return delimiter, tuple(names)
 
 

@@ -1,7 +1,7 @@
 """Sources: what can be opened, told apart by looking at it. Nothing here needs a database.
 
 * Files: CSV, TSV, JSON lines and Parquet, by the end of the name; several of one format by a pattern (`logs/*.csv`) or
-  a directory. CSV and JSON may be compressed (.gz, .zst).
+  a directory. CSV and JSON may be compressed (.gz).
 * A table of a DuckDB or SQLite database file, or of a PostgreSQL server (`postgresql://...`).
 * A pandas or Polars frame, or anything else that exports Arrow data: tables, readers, DuckDB relations.
 * A table of an open DuckDB connection.
@@ -34,7 +34,6 @@ _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-_COMPRESSED = {".gz", ".zst"}
 _SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
 _POSTGRES = ("postgresql://", "postgres://")
 _ENDS = "the name must end in .csv, .tsv, .json, .jsonl or .parquet"
@@ -208,7 +207,7 @@ def _missing(given: str) -> str:
 
 def _format(path: Path) -> Format | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if len(suffixes) > 1 and suffixes[-1] in _COMPRESSED and suffixes[-2] in _FORMATS:
+    if len(suffixes) > 1 and suffixes[-1] == ".gz" and suffixes[-2] in _FORMATS:
         found = _FORMATS[suffixes[-2]]
         return None if found == "parquet" else found
     return _FORMATS.get(suffixes[-1]) if suffixes else None
