@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 
-from hushcount.engines.memory import MemoryIncidence, encoded_incidence
+from hushcount.engines.duckdb import open_duckdb
+from hushcount.engines.memory import MemoryIncidence
 from hushcount.model.inputs import Histogram
+from hushcount.model.queries import Selection
 
 
 @dataclass(frozen=True)
@@ -27,25 +28,9 @@ class Log:
         return np.array([known[item] for item in items.tolist()], dtype=np.int64)
 
 
-_ITEMS = "SELECT DISTINCT item FROM read_parquet($file) ORDER BY item"
-_PAIRS = f"""
-    WITH ids AS (SELECT item, row_number() OVER (ORDER BY item) - 1 AS id FROM ({_ITEMS}))
-    SELECT user, id FROM read_parquet($file) JOIN ids USING (item) ORDER BY user
-"""  # noqa: S608  no outside input
-
-
 def load(file: Path) -> MemoryIncidence:
-    """The pairs of a file. DuckDB turns items into numbers, since texts are slow to carry over."""
-    with duckdb.connect() as connection:
-        items = connection.execute(_ITEMS, {"file": str(file)}).fetchnumpy()["item"]
-        pairs = connection.execute(_PAIRS, {"file": str(file)}).fetchnumpy()
-    starts = np.flatnonzero(np.diff(pairs["user"], prepend=pairs["user"][0] - 1))
-    return encoded_incidence(
-        items=items,
-        offsets=np.append(starts, len(pairs["id"])).astype(np.int64),
-        ids=pairs["id"],
-        users=pairs["user"][starts],
-    )
+    """The pairs of a file, as the product reads them."""
+    return open_duckdb(file).incidence(Selection(user="user", item="item"))
 
 
 @pytest.fixture(scope="session")

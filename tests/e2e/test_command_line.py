@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -196,6 +197,20 @@ def test_a_bad_out_name_is_told_before_anything_is_read(tmp_path):
     result = run("count", tmp_path / "none.parquet", *ASK, "--out", "rows.xls", code=2)
 
     assert "ends in" in result.stderr
+
+
+def test_tables_of_a_database(tmp_path):
+    """A SQLite file with two tables needs --table; without it the error lists them."""
+    path = tmp_path / "shop.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE orders (person, item)")
+        database.execute("CREATE TABLE other (x)")
+        database.executemany("INSERT INTO orders VALUES (?, 'tea')", [(n,) for n in range(3000)])
+    database.close()
+    words = ("count", path, "--user", "person", "--item", "item")
+
+    assert "orders" in run(*words, code=2).stderr
+    assert "tea" in run(*words, "--table", "orders").stdout
 
 
 def test_row_id_warning(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hushcount.app.archive import keep
 from hushcount.app.intervals import intervals
@@ -53,11 +53,16 @@ def _paid(job: _Job, purse: Purse) -> Release:
     ledger = purse.ledger
     held = ledger.reserve(purse.ask(job.planned, job.version))
     if isinstance(held, StoredRelease):
-        return Release.from_bytes(held.payload)
+        return _unpacked(held)
     # From here on the reservation is charged in full unless it is settled, whatever happens: data is about to be read.
     ledger.touch(held)
     release = _draw(job)
-    return Release.from_bytes(ledger.settle(held, release.cost, payload=release.to_bytes()).payload)
+    return _unpacked(ledger.settle(held, release.cost, payload=release.to_bytes()))
+
+
+def _unpacked(stored: StoredRelease) -> Release:
+    """Only the ledger's bytes may leave: they are what was charged. Marked where limits are only tracked."""
+    return replace(Release.from_bytes(stored.payload), enforced=stored.mode == "enforce")
 
 
 def _draw(job: _Job) -> Release:

@@ -15,7 +15,7 @@ from typing import Any
 
 from hushcount.accounting.spent import EXACT, Spent
 from hushcount.accounting.units import Units
-from hushcount.app.purse import Purse, _project_file, open_purse
+from hushcount.app.purse import Purse, open_purse, project_ledger
 from hushcount.app.request import DEFAULT_DELTA, PRESETS
 from hushcount.app.secret import keyed_version, load_secret
 from hushcount.app.wiring import open_engine
@@ -146,7 +146,7 @@ def open_desk(
 
 def require_ledger(ledger: str | None) -> None:
     """Refuse a ledger that is not there: a new one would have nothing to tell and would look well."""
-    where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or _project_file())
+    where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or project_ledger())
     if "://" not in where and not Path(where).exists():
         raise LedgerUnavailable(
             f"there is no ledger at {where!r}. Name it with --ledger, or go to the folder where the questions were "

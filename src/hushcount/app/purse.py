@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hushcount.app.planning import Planned, make_plan
 from hushcount.app.request import PRESETS
-from hushcount.errors import HushcountError, UnreadableSource
+from hushcount.errors import HushcountError, NotPermitted, UnreadableSource
 from hushcount.ledger.ledger import EVERY, Account, Ask, Balance, Ledger, Variant
 from hushcount.ledger.limits import ten_standard_releases
 from hushcount.model.budgets import RhoBudget, rho_budget
@@ -51,13 +51,13 @@ class Purse:
 
 def open_purse(source: object, *, ledger: str | Path | None = None, analyst: str | None = None) -> Purse:
     """The purse for a source: the ledger that is named, or HUSHCOUNT_LEDGER, or one file in the project's folder."""
-    where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or _project_file())
+    where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or project_ledger())
     return Purse(ledger=open_ledger(where), analyst=analyst or _analyst(), dataset=_dataset_name(source))
 
 
 def known_balance(source: object, *, ledger: str | Path | None = None) -> Balance | None:
     """What a data set has left as far as its name tells, reading no data; None if there is no ledger yet."""
-    where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or _project_file())
+    where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or project_ledger())
     if "://" not in where and not Path(where).exists():
         return None
     # Versions are digests, so an empty one is never found and the name alone decides.
@@ -69,13 +69,25 @@ def open_ledger(where: str) -> Ledger:
     if where.startswith(("postgresql://", "postgres://")):
         from hushcount.ledger.postgres import open_postgres  # noqa: PLC0415  an extra
 
-        return open_postgres(where)
+        return _with_rules(open_postgres(where))
     from hushcount.ledger.sqlite import open_sqlite  # noqa: PLC0415  only where a file is used
 
     path = Path(where)
     if not path.exists():
         _create(path)
     return open_sqlite(path, create=False)
+
+
+def _with_rules(ledger: Ledger) -> Ledger:
+    """A ledger that nobody owns yet becomes ours, with the limit that every new data set starts with."""
+    everything = Account(kind="dataset", name=EVERY, entity=EVERY)
+    owner = _analyst()
+    if ledger.balance(everything).limit is None:
+        # Somebody else may own it and have lifted the limit on purpose.
+        with contextlib.suppress(NotPermitted):
+            ledger.grant(owner, "owner", by=owner)
+            ledger.set_limit(everything, ten_standard_releases(), by=owner)
+    return ledger
 
 
 def _create(path: Path) -> None:
@@ -88,10 +100,7 @@ def _create(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = path.with_name(f"{path.name}.{new_secret().hex()[:8]}")
-        ledger, owner = open_sqlite(draft), _analyst()
-        ledger.grant(owner, "owner", by=owner)
-        ledger.set_limit(Account(kind="dataset", name=EVERY, entity=EVERY), ten_standard_releases(), by=owner)
-        ledger.close()
+        _with_rules(open_sqlite(draft)).close()
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
         draft.unlink()
@@ -102,7 +111,7 @@ def _create(path: Path) -> None:
         ) from None
 
 
-def _project_file() -> Path:
+def project_ledger() -> Path:
     """The ledger of the folder we are in or of the nearest folder above that has one; else a new one here."""
     here = Path.cwd()
     for folder in (here, *here.parents):

@@ -44,8 +44,15 @@ class Estimate:
     expectation: Expectation
 
 
-def estimate(question: Question, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Estimate:
-    """What a question would cost at most and how accurate its answer would be."""
+def estimate(
+    source: object = None,  # noqa: ARG001  the same call as the question itself; the data is not touched
+    *,
+    user: str,
+    item: str | None = None,
+    question: Question = "count",
+    **options: Unpack[Options],
+) -> Estimate:
+    """What a question would cost at most and how accurate its answer would be. The source is not opened."""
     return estimate_request(make_request(question, user=user, item=item, options=options))
 
 
@@ -66,7 +73,7 @@ def estimate_request(request: Request) -> Estimate:
 
 def _ask(question: Question, source: object, user: str, item: str | None, options: Options) -> Release:
     request = make_request(question, user=user, item=item, options=options)
-    engine = open_engine(source, options.get("engine", "duckdb"))
+    engine = open_engine(source, options.get("engine", "duckdb"), table=options.get("table"))
     ledger = options.get("ledger")
     purse = None if ledger is False else open_purse(source, ledger=ledger or None, analyst=options.get("analyst"))
     return answer(with_canonical_filter(request, engine), engine, purse)

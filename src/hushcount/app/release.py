@@ -34,6 +34,7 @@ class Release:
         cutoff: items held by fewer people than about this many are unlikely to be shown; None if all listed items are.
         cost: what it cost, as events.
         receipt: the receipt.
+        enforced: False if a limit was only tracked, so that this answer was given whatever it cost.
     """
 
     items: Items
@@ -43,6 +44,7 @@ class Release:
     cutoff: float | None
     cost: Cost
     receipt: Receipt
+    enforced: bool = True
 
     def __len__(self) -> int:
         return len(self.items)

@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
         counts: whether `top` shows counts; on unless said otherwise.
         method: a mechanism by name, instead of the chooser's.
         engine: "duckdb".
+        table: the table, where the source is a database with several.
         fresh: draw new noise, and pay again, instead of giving the same answer to the same question.
         ledger: where spending is kept: a file or a PostgreSQL address; False for data that nobody needs protecting in.
         analyst: who asks, if not the user of this computer.
@@ -65,6 +66,7 @@ class Options(TypedDict, total=False):
     counts: bool
     method: str
     engine: str
+    table: str
     fresh: bool
     ledger: str | Path | Literal[False]
     analyst: str

@@ -23,6 +23,7 @@ EXIT_CODES: dict[type[errors.HushcountError], int] = {
 }
 _UNEXPECTED = 70
 _STOPPED = 130
+_PIPE = 141
 
 
 @contextmanager
@@ -33,6 +34,10 @@ def told() -> Iterator[None]:
     except errors.HushcountError as error:
         click.echo(f"hushcount: {error}", err=True)
         sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 2))
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, as `head` does; closing the stream must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_PIPE)
     except KeyboardInterrupt:
         click.echo("hushcount: stopped. What was read may already have been paid for.", err=True)
         sys.exit(_STOPPED)

@@ -30,6 +30,7 @@ _SHARED = (
     click.option("--delta", metavar="X", help="Expert: the delta, 1e-6 unless said otherwise."),
     click.option("--method", metavar="NAME", help="Expert: a mechanism by name."),
     click.option("--engine", metavar="NAME", help="What reads the data: duckdb."),
+    click.option("--table", metavar="NAME", help="The table, where FILE is a database with several."),
     click.option("--fresh", is_flag=True, help="Draw new noise, and pay again, for a question asked before."),
     click.option("--ledger", metavar="PLACE", help="Where spending is kept: a file or a PostgreSQL address."),
     click.option("--analyst", metavar="NAME", help="Who asks, if not the user of this computer."),

@@ -51,7 +51,13 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         release.plot(given["plot"])
     if given["as_json"]:
         receipt = json.loads(release.receipt.to_json())
-        click.echo(json.dumps({"rows": release.to_dict(), "receipt": receipt}, ensure_ascii=False, indent=2))
+        click.echo(
+            json.dumps(
+                {"rows": release.to_dict(), "receipt": receipt, "enforced": release.enforced},
+                ensure_ascii=False,
+                indent=2,
+            )
+        )
     elif given["quiet"]:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(map(str, row)))
@@ -95,6 +101,8 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
     if release.cutoff is not None:
         lines.append(cutoff_sentence(receipt))
+    if not release.enforced:
+        lines.append("Given without a limit: spending on this data is only tracked.")
     lines.append(f"Price: {price(float(receipt.rho))}. Receipt: hushcount receipt {receipt.id}")
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
 
@@ -113,7 +121,9 @@ def show_balance(balance: Balance | None) -> None:
     if balance.left is None or balance.limit is None:
         click.echo("Nothing limits what may still be asked of this data.")
         return
-    left = max(0.0, float(balance.left.rho) / _STANDARD)
+    from hushcount.app.budgets import room  # noqa: PLC0415  not needed for --help
+
+    left = room(balance.left, balance.limit)
     renews = f", renewed {balance.renews:%d %B %Y}" if balance.renews is not None else ""
     click.echo(f"Left for this data: {left:.3g} standard releases this {balance.limit.window}{renews}.")
 

@@ -92,7 +92,10 @@ class DuckdbEngine:
         with self._asking():
             if self._description is None:
                 columns = self._columns()
-                version = self._source.version() if isinstance(self._source, Files) else self._fingerprint(columns)
+                if isinstance(self._source, Files):
+                    version = self._source.version()
+                else:
+                    version = str(self._fetch(fingerprint_sql(columns), [])["version"][0])
                 self._description = Description(columns=columns, version=version)
             return self._description
 
@@ -139,10 +142,6 @@ class DuckdbEngine:
     def _columns(self) -> tuple[tuple[str, str], ...]:
         described = attempt(self._source, lambda: self._connection.execute("DESCRIBE data").fetchall())
         return tuple((name, type_name) for name, type_name, *_ in described)
-
-    def _fingerprint(self, columns: tuple[tuple[str, str], ...]) -> str:
-        sql = fingerprint_sql(columns)
-        return str(attempt(self._source, lambda: self._connection.execute(sql).fetchone())[0])
 
     def _rows(self, selection: Selection) -> Rows:
         rows = select_rows(selection, self._columns())

@@ -120,13 +120,14 @@ def _csv_sql(files: Files, paths: str) -> str:
 
 def _csv_header(files: Files, path: Path) -> tuple[str, tuple[str, ...]]:
     """The delimiter and the names of the columns, from the first line alone."""
+    delimiter, names = "", list[str]()
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             line = re.split(rb"\r\n|\n|\r", file.read(_LONGEST_HEADER), maxsplit=1)[0].decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-        line = ""
-    delimiter = "\t" if files.format == "tsv" else max(_DELIMITERS, key=line.count)
-    names = [name or f"column{n}" for n, name in enumerate(next(csv.reader([line], delimiter=delimiter), []))]
+        delimiter = "\t" if files.format == "tsv" else max(_DELIMITERS, key=line.count)
+        names = [name or f"column{n}" for n, name in enumerate(next(csv.reader([line], delimiter=delimiter), []))]
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error):
+        names = []
     if not names or len({name.casefold() for name in names}) < len(names):
         raise UnreadableSource(
             f"{files.name} cannot be read: its first line must name each column, differently, in UTF-8"

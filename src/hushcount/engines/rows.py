@@ -64,7 +64,7 @@ def fingerprint_sql(columns: tuple[tuple[str, str], ...]) -> str:
         f"bit_xor(hash({values}, 2))",
         f"hash({spelled(repr(columns))})",
     )
-    return f"SELECT concat_ws('-', 'rows', {', '.join(parts)}) FROM data"  # noqa: S608
+    return f"SELECT concat_ws('-', 'rows', {', '.join(parts)}) AS version FROM data"  # noqa: S608
 
 
 def _words_sql(items: TextItems, columns: tuple[tuple[str, str], ...]) -> str:

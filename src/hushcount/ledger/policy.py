@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushcount.errors import InvalidParameter
+from hushcount.errors import InvalidParameter, NotPermitted
 from hushcount.ledger import limits
 from hushcount.ledger.book import Book, Clock, create_book
 from hushcount.ledger.chain import canonical
@@ -40,6 +40,13 @@ def grant(book: Book, person: str, *, role: Role | None, entity: str, by: str) -
     claims = not claimed and role == "owner" and entity == EVERY and person == by
     if not claims:
         require(book.rows, by, entity=entity, roles=("owner",), deed="give roles")
+    if claimed and entity == EVERY and role != "owner":
+        others = book.rows.fetch(
+            "SELECT 1 FROM roles WHERE role = 'owner' AND entity = ? AND person <> ? LIMIT 1", EVERY, person
+        )
+        # Without an owner the ledger could be claimed by anybody.
+        if not others:
+            raise NotPermitted(f"{person!r} is the only owner; make somebody else an owner first.")
     book.append("role", by, place=entity, person=person, role=role)
     book.do("DELETE FROM roles WHERE entity = ? AND person = ?", entity, person)
     if role is not None:

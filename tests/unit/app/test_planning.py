@@ -62,7 +62,7 @@ def test_error_in_people_needs_one_noise_for_all():
 )
 def test_estimates_say_price_and_accuracy(question, options):
     """Every estimate has a price within the preset, and says something about what will be shown."""
-    found = estimate(question, user="u", item="i", **options)
+    found = estimate("no-such-file", user="u", item="i", question=question, **options)
 
     assert 0 < found.rho <= 0.1
     assert 0 < found.epsilon < math.inf
@@ -72,7 +72,7 @@ def test_estimates_say_price_and_accuracy(question, options):
 
 def test_a_larger_budget_promises_more():
     """More budget never raises the cut-off or the give or take."""
-    small, large = (estimate("count", user="u", item="i", max_items_per_user=1, rho=rho) for rho in (0.01, 1))
+    small, large = (estimate(user="u", item="i", max_items_per_user=1, rho=rho) for rho in (0.01, 1))
 
     assert large.expectation.cutoff < small.expectation.cutoff
     assert large.expectation.give_or_take < small.expectation.give_or_take

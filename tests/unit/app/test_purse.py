@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,9 @@ from hushcount.app import answer as spine
 from hushcount.app.answer import answer
 from hushcount.app.purse import Purse, open_ledger, open_purse
 from hushcount.app.request import make_request
-from hushcount.errors import BudgetExhausted, UnreadableSource
+from hushcount.errors import BudgetExhausted, NotPermitted, UnreadableSource
+from hushcount.ledger.ledger import EVERY, Account, Page
+from hushcount.ledger.limits import rho_limit
 from tests.unit.app.made_engine import made_engine
 
 
@@ -114,6 +117,28 @@ def test_ten_standard_releases_then_a_refusal_that_helps(purse):
         assert words in text
     # What was answered before is still there, for nothing.
     assert len(ask(purse, engine, where="day = 3", rho="0.1")) > 0
+
+
+def test_tracked_answers_are_marked(purse):
+    """Where a limit is only tracked, the answer is given and says that nothing held it back."""
+    everything = Account(kind="dataset", name=EVERY, entity=EVERY)
+    assert ask(purse).enforced
+    owner = purse.ledger.history(Page(entity=EVERY), by=getpass.getuser())[0].by
+    purse.ledger.set_limit(everything, rho_limit("0.01", "1e-9", mode="track"), by=owner)
+
+    assert not ask(purse, fresh=True).enforced
+
+
+def test_the_last_owner_stays(purse):
+    """The only owner cannot give up the role: anybody could claim the ledger then."""
+    owner = purse.ledger.history(Page(entity=EVERY), by=getpass.getuser())[0].by
+    with pytest.raises(NotPermitted, match="only owner"):
+        purse.ledger.grant(owner, None, by=owner)
+    purse.ledger.grant("second", "owner", by=owner)
+    purse.ledger.grant(owner, None, by=owner)
+
+    with pytest.raises(NotPermitted):
+        purse.ledger.grant(owner, "owner", by=owner)
 
 
 def test_the_ledger_appears_with_its_limits(tmp_path):
