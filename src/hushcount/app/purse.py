@@ -21,13 +21,18 @@ _FILE = Path(".hushcount") / "ledger.sqlite"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purse:
-    """Who asks, under which name the data is known, and the ledger that keeps count."""
+    """Who asks, under which name the data is known, and the ledger that keeps count.
+
+    `key` names one attempt to ask: asked again under the same key, a question that was answered or is being paid for is
+    not paid twice, also if it asks for fresh noise. Without one, every call is an attempt of its own.
+    """
 
     ledger: Ledger
     analyst: str
     dataset: str
+    key: str | None = None
 
-    def ask(self, planned: Planned, version: str, key: str | None = None) -> Ask:
+    def ask(self, planned: Planned, version: str) -> Ask:
         """The question as the ledger wants it: its worst case, and cheaper ways to ask in case it does not fit."""
         request = planned.request
         return Ask(
@@ -36,7 +41,7 @@ class Purse:
             version=version,
             query=request.canonical(),
             cost=planned.plan.cost,
-            key=key or new_secret().hex(),
+            key=self.key or new_secret().hex(),
             fresh=request.fresh,
             what=f"{request.question} of {request.selection.item} per {request.selection.user}",
             family=f"{request.question}/{request.selection.user}/{request.selection.item}/{request.selection.where}",
@@ -49,10 +54,12 @@ class Purse:
         return self.ledger.balance(Account(kind="dataset", name="", entity=entity))
 
 
-def open_purse(source: object, *, ledger: str | Path | None = None, analyst: str | None = None) -> Purse:
+def open_purse(
+    source: object, *, ledger: str | Path | None = None, analyst: str | None = None, key: str | None = None
+) -> Purse:
     """The purse for a source: the ledger that is named, or HUSHCOUNT_LEDGER, or one file in the project's folder."""
     where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or project_ledger())
-    return Purse(ledger=open_ledger(where), analyst=analyst or _analyst(), dataset=_dataset_name(source))
+    return Purse(ledger=open_ledger(where), analyst=analyst or _analyst(), dataset=_dataset_name(source), key=key)
 
 
 def known_balance(source: object, *, ledger: str | Path | None = None) -> Balance | None:

@@ -8,7 +8,7 @@ from typing import Unpack
 from hushcount.accounting import zcdp
 from hushcount.app.answer import answer
 from hushcount.app.planning import Expectation, Planned, expect, make_plan
-from hushcount.app.purse import open_purse
+from hushcount.app.purse import Purse, open_purse
 from hushcount.app.receipt import best_epsilon
 from hushcount.app.release import Release
 from hushcount.app.request import Options, Question, Request, make_request
@@ -74,9 +74,14 @@ def estimate_request(request: Request) -> Estimate:
 def _ask(question: Question, source: object, user: str, item: str | None, options: Options) -> Release:
     request = make_request(question, user=user, item=item, options=options)
     engine = open_engine(source, options.get("engine", "duckdb"), table=options.get("table"))
+    return answer(with_canonical_filter(request, engine), engine, _purse(source, options))
+
+
+def _purse(source: object, options: Options) -> Purse | None:
     ledger = options.get("ledger")
-    purse = None if ledger is False else open_purse(source, ledger=ledger or None, analyst=options.get("analyst"))
-    return answer(with_canonical_filter(request, engine), engine, purse)
+    if ledger is False:
+        return None
+    return open_purse(source, ledger=ledger or None, analyst=options.get("analyst"), key=options.get("key"))
 
 
 def with_canonical_filter(request: Request, engine: Engine) -> Request:

@@ -110,9 +110,9 @@ class Release:
 
     def _repr_html_(self) -> str:
         columns = self.to_dict()
-        head = "".join(f"<th style='text-align:left'>{name}</th>" for name in columns)
+        head = "".join(f"<th style='{_side(name)}'>{name}</th>" for name in columns)
         rows = [
-            "<tr>" + "".join(f"<td style='text-align:left'>{_cell(value)}</td>" for value in row) + "</tr>"
+            "<tr>" + "".join(map(_cell, columns, row)) + "</tr>"
             for row in list(zip(*columns.values(), strict=True))[:_ROWS_IN_CARD]
         ]
         more = len(self) - len(rows)
@@ -121,8 +121,13 @@ class Release:
         return f"<div><table><tr>{head}</tr>{''.join(rows)}</table>{rest}<p style='max-width:48em'>{text}</p></div>"
 
 
-def _cell(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else html.escape(str(value))
+def _side(column: str) -> str:
+    return f"text-align:{'left' if column == 'item' else 'right'};padding:2px 10px"
+
+
+def _cell(column: str, value: object) -> str:
+    text = f"{value:,}" if isinstance(value, int) else html.escape(str(value))
+    return f"<td style='{_side(column)}'>{text}</td>"
 
 
 def _need(package: str) -> Any:  # noqa: ANN401  a module

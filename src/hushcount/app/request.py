@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
         fresh: draw new noise, and pay again, instead of giving the same answer to the same question.
         ledger: where spending is kept: a file or a PostgreSQL address; False for data that nobody needs protecting in.
         analyst: who asks, if not the user of this computer.
+        key: a name for this attempt: repeating a call that may have failed, with the same key, never pays twice.
     """
 
     text: str
@@ -70,6 +71,7 @@ class Options(TypedDict, total=False):
     fresh: bool
     ledger: str | Path | Literal[False]
     analyst: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,7 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
         with Stages(quiet=given["quiet"] or given["as_json"]) as stages:
             stages.say("opening the data")
             engine = open_engine(given["file"], given["engine"] or "duckdb", table=given["table"])
-            purse = open_purse(given["file"], ledger=given["ledger"], analyst=given["analyst"])
+            purse = open_purse(given["file"], ledger=given["ledger"], analyst=given["analyst"], key=given["key"])
             release = answer(with_canonical_filter(request, engine), engine, purse, say=stages.say)
         show_release(release, given)
         show_standing(purse, release, given)

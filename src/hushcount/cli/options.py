@@ -34,6 +34,7 @@ _SHARED = (
     click.option("--fresh", is_flag=True, help="Draw new noise, and pay again, for a question asked before."),
     click.option("--ledger", metavar="PLACE", help="Where spending is kept: a file or a PostgreSQL address."),
     click.option("--analyst", metavar="NAME", help="Who asks, if not the user of this computer."),
+    click.option("--key", metavar="TEXT", help="A name for this attempt: a retry under it never pays twice."),
     click.option("--dry-run", is_flag=True, help="Price and expected accuracy; reads no data."),
     click.option("--out", metavar="PATH", help="Write the table to .parquet, .csv or .json, receipt beside it."),
     click.option("--rows", type=int, default=20, show_default=True, help="How many rows to show here."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -117,6 +118,16 @@ def test_ten_standard_releases_then_a_refusal_that_helps(purse):
         assert words in text
     # What was answered before is still there, for nothing.
     assert len(ask(purse, engine, where="day = 3", rho="0.1")) > 0
+
+
+def test_a_retry_under_the_same_key_never_pays_twice(purse):
+    """Fresh noise asked for twice under one key is drawn and paid once."""
+    keyed = replace(purse, key="attempt-1")
+    first = ask(keyed, fresh=True)
+    again = ask(keyed, fresh=True)
+
+    assert again.to_bytes() == first.to_bytes()
+    assert spent(purse, first) == zcdp.spent(first.cost)
 
 
 def test_tracked_answers_are_marked(purse):
