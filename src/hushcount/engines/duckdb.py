@@ -21,7 +21,7 @@ import numpy as np
 from hushcount.engines.columns import spelled
 from hushcount.engines.loading import attempt, load
 from hushcount.engines.memory import MemoryIncidence
-from hushcount.engines.pairs import Pairs
+from hushcount.engines.pairs import Pairs, item_bits
 from hushcount.engines.rows import Rows, fingerprint_sql, select_rows
 from hushcount.engines.sources import Files, Source, recognise
 from hushcount.errors import InvalidParameter, UnreadableSource
@@ -170,7 +170,8 @@ class DuckdbEngine:
         if low is not None:
             code, joined = f"(person::BIGINT - {spelled(str(low))}::BIGINT)", ""
         keys = self._fetch(
-            f"SELECT {code} * {len(items)} + id AS key FROM ({rows.sql}) {joined} JOIN temp.things USING (item)",  # noqa: S608
+            f"SELECT {code} * {1 << item_bits(len(items))} + id AS key "  # noqa: S608
+            f"FROM ({rows.sql}) {joined} JOIN temp.things USING (item)",
             rows.parameters,
         )["key"]
         keys = np.require(keys, np.int64, ["OWNDATA", "WRITEABLE"])
@@ -185,7 +186,7 @@ class DuckdbEngine:
         ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM data"  # noqa: S608
         found = attempt(self._source, lambda: self._connection.execute(ends).fetchone())
         low, high = found if found[0] is not None else (0, 0)
-        return int(low) if (high - low + 1) * n_items < 2**63 else None
+        return int(low) if (high - low + 1) << item_bits(n_items) < 2**63 else None
 
     def _numbered_people(self, rows: Rows) -> Int64s:
         self._run(

@@ -77,11 +77,12 @@ class MemoryIncidence:
             raise InvalidParameter("share", rule.share, '"held" or "bound"')
         keep, held = self._bounded(rule.bound)
         shares = held if rule.share == "held" else np.full_like(held, rule.bound.max_items)
-        distinct, which = np.unique(shares, return_inverse=True)
-        table = [_step(unit, int(share), rule.norm) for share in distinct]
-        if len(self.users) * max(table, default=0) >= LARGEST:
+        table = np.zeros(int(shares.max(initial=0)) + 1, dtype=np.int64)
+        occurring = np.flatnonzero(np.bincount(shares))
+        table[occurring] = [_step(unit, int(share), rule.norm) for share in occurring]
+        if len(self.users) * int(table.max()) >= LARGEST:
             raise InvalidInput("weights on so fine a grid could reach 2^62 for this many people; use fewer bits")
-        steps = np.array(table, dtype=np.int64)[which]
+        steps = table[shares]
         total, seen = add_steps(self.offsets, self.ids, keep, steps, len(self.items))
         return WeightedHistogram(items=self.items[seen], weights=total[seen], unit=unit)
 
@@ -103,7 +104,7 @@ class MemoryIncidence:
         people = people[_order(self.users[people], _hashed(self.users[people], bound.salt, b"order"))]
         starts, places = gather(self.offsets, keep, held, people)
         if order == "frequency":
-            sort_by_frequency(starts, places, self.times)
+            sort_by_frequency(starts, places, np.ascontiguousarray(self.times))
         ids = self.ids[places]
         seen = np.zeros(len(self.items), dtype=np.bool_)
         seen[ids] = True
@@ -273,8 +274,8 @@ def _order(texts: Items | Int64s, hashes: _Uint64s) -> Int64s:
 
 
 def _among(items: Items, named: Items) -> _Bools:
-    wanted = set(named)
-    return np.fromiter((item in wanted for item in items), dtype=np.bool_, count=len(items))
+    wanted = set(named.tolist())
+    return np.array([item in wanted for item in items.tolist()], dtype=np.bool_)
 
 
 def _objects(texts: list[str]) -> Items:

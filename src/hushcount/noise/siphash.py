@@ -54,11 +54,17 @@ def finish(state: State, tag: int = 0xFF) -> Words:
 
 def digest128(key: bytes, messages: Sequence[bytes]) -> npt.NDArray[np.uint64]:
     """SipHash-2-4-128 of each message, as an array of shape (2, len(messages)): low words, high words."""
-    out = np.empty((2, len(messages)), dtype=np.uint64)
     lengths = np.fromiter(map(len, messages), dtype=np.int64, count=len(messages))
+    return digest_slices(key, np.frombuffer(b"".join(messages), dtype=np.uint8), lengths)
+
+
+def digest_slices(key: bytes, buffer: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """As `digest128`, for messages that stand one behind the other in a buffer."""
+    out = np.empty((2, len(lengths)), dtype=np.uint64)
+    starts = np.cumsum(lengths) - lengths
     order = np.argsort(lengths, kind="stable")
     for rows in _same_block_count(order, lengths):
-        blocks = _padded([messages[row] for row in rows.tolist()], lengths[rows])
+        blocks = _padded(buffer, starts[rows], lengths[rows])
         state = start(key, len(rows), wide=True)
         for column in range(blocks.shape[1]):
             absorb(state, np.ascontiguousarray(blocks[:, column]))
@@ -75,10 +81,15 @@ def _same_block_count(order: npt.NDArray[np.int64], lengths: npt.NDArray[np.int6
             yield group[first : first + _CHUNK]
 
 
-def _padded(messages: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    width = 8 * (int(lengths[0]) // 8 + 1)
-    table = np.zeros((len(messages), width), dtype=np.uint8)
-    table[np.arange(width) < lengths[:, None]] = np.frombuffer(b"".join(messages), dtype=np.uint8)
+def _padded(
+    buffer: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]:
+    places = np.arange(8 * (int(lengths[0]) // 8 + 1)) if len(lengths) else np.arange(8)
+    table = np.zeros((len(starts), len(places)), dtype=np.uint8)
+    if len(buffer):
+        # Places behind a message's end may run into the next message, or out of the buffer: they are masked.
+        np.take(buffer, starts[:, None] + places, mode="clip", out=table)
+        table *= places < lengths[:, None]
     # The last byte of the last block is the length modulo 256, which keeps messages that end in zero bytes apart.
     table[:, -1] = (lengths & 0xFF).astype(np.uint8)
     return table.view("<u8").astype(np.uint64, copy=False)

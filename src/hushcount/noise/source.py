@@ -110,11 +110,8 @@ class _MasterKey:
         self.private = private
 
     def identify(self, items: Items) -> ItemKeys:
-        try:
-            messages = [item.encode("utf-8", "surrogatepass") for item in items.tolist()]
-        except AttributeError as error:
-            raise InvalidInput("items must be text; cast the item column to text before counting") from error
-        return ItemKeys(siphash.digest128(self._derive("digest", "")[: siphash.KEY_BYTES], messages))
+        buffer, lengths = _utf8(items.tolist())
+        return ItemKeys(siphash.digest_slices(self._derive("digest", "")[: siphash.KEY_BYTES], buffer, lengths))
 
     def item_draws(self, purpose: str, keys: ItemKeys) -> Draws:
         return _start_item_draws(self._derive("items", purpose)[: siphash.KEY_BYTES], keys)
@@ -163,6 +160,21 @@ class SeededSource(_MasterKey):
 
     def __init__(self, seed: int) -> None:
         super().__init__(hashlib.sha256(_framed("hushcount test seed", str(seed))).digest(), private=False)
+
+
+def _utf8(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """All texts in UTF-8, one behind the other, and the length of each in bytes."""
+    try:
+        joined = "".join(texts)
+    except TypeError:
+        raise InvalidInput("items must be text; cast the item column to text before counting") from None
+    if joined.isascii():
+        # One byte for each character: nothing has to be encoded text by text.
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        return np.frombuffer(joined.encode("ascii"), dtype=np.uint8), lengths
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), lengths
 
 
 def _framed(*parts: str) -> bytes:
