@@ -23,10 +23,10 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench lock clean postgres
+.PHONY: help demo test check bench bench-ledger lock clean postgres
 
 help:  ## List these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
@@ -50,6 +50,9 @@ check: $(INSTALLED)  ## Style, format, types and import rules
 
 bench: $(INSTALLED)  ## Measure speed as ratios to a plain query, in one run
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-ledger: $(INSTALLED) postgres  ## Measure the ledger on SQLite and PostgreSQL beside pgbench
+	$(BIN)/python -m benchmarks.ledger $(ARGS)
 
 lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and write them to requirements.lock
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }

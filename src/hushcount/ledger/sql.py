@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -49,6 +50,9 @@ class SqlLedger:
 
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database, self._clock = database, clock
+        # Whoever forgets to close it lets go of the database when the ledger is forgotten; not at exit, where a forked
+        # process could end a conversation that is its parent's.
+        weakref.finalize(self, database.close).atexit = False
 
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""

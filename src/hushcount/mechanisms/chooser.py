@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold
 from hushcount.mechanisms.counts.tsgd import MOST_ITEMS as MOST_TSGD
 from hushcount.mechanisms.counts.tsgd import plan_tsgd
-from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace
+from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_ROWS, plan_unknown_laplace
 from hushcount.mechanisms.selection.optimal import MOST_ITEMS as MOST_OPTIMAL
 from hushcount.mechanisms.selection.optimal import midpoint, plan_optimal
 from hushcount.mechanisms.selection.union import plan_union
@@ -60,7 +60,9 @@ def _choose_count(budget: Budget, facts: Facts) -> Choice:
     bound, cap = facts.max_items, facts.per_item_cap
     options: dict[str, Callable[[], float]] = {
         "gaussian-threshold": lambda: float(plan_gaussian_threshold(budget, bound, cap).threshold),
-        "unknown-laplace": lambda: float(plan_unknown_laplace(budget, bound, cap, rows=max(1000, bound)).offset + cap),
+        "unknown-laplace": lambda: float(
+            plan_unknown_laplace(budget, bound, cap, rows=max(UNKNOWN_ROWS, bound)).offset + cap
+        ),
     }
     if bound <= MOST_TSGD and cap == 1:
         options["tsgd"] = lambda: float(plan_tsgd(budget, bound).bound + 1)

@@ -13,7 +13,7 @@ from hushcount.mechanisms.counts.pcr import plan_pcr, run_pcr
 from hushcount.mechanisms.counts.plume import plan_plume, run_plume
 from hushcount.mechanisms.counts.rows import require_public_list
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
-from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace, run_unknown_laplace
+from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_ROWS, plan_unknown_laplace, run_unknown_laplace
 from hushcount.mechanisms.plan import Plan
 from hushcount.mechanisms.selection.optimal import plan_optimal, run_optimal
 from hushcount.mechanisms.selection.sips import plan_sips, run_sips
@@ -189,7 +189,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         name="unknown-laplace",
         question="count",
         wants="histogram",
-        plan=lambda budget, facts: plan_unknown_laplace(budget, _bounded(facts, "unknown-laplace"), facts.per_item_cap),
+        plan=lambda budget, facts: plan_unknown_laplace(
+            budget,
+            _bounded(facts, "unknown-laplace"),
+            facts.per_item_cap,
+            rows=max(UNKNOWN_ROWS, facts.max_items or 0),
+        ),
         run=run_unknown_laplace,
         fetch=lambda plan: plan.rows + 1,
     ),

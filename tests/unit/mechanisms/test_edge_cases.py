@@ -260,3 +260,11 @@ def test_roots_are_rounded_to_their_side(value):
 def test_inverses_are_rounded_up(value):
     """A noise scale of 1/epsilon is never below it."""
     assert 1 <= Fraction(inverse_above(Decimal(value))) * Fraction(value) <= 1 + Fraction(1, 2**50)
+
+
+def test_unknown_laplace_looks_at_as_many_rows_as_a_person_may_have():
+    """A declared bound above the usual thousand rows widens the top instead of failing."""
+    plan = find("unknown-laplace").plan(rho_budget("1", "1e-6"), Facts(max_items=5000))
+
+    assert plan.rows == 5000
+    assert find("unknown-laplace").fetch(plan) == 5001

@@ -20,6 +20,9 @@ from hushcount.model.outcomes import Outcome
 from hushcount.noise.laplace import discrete_laplace
 from hushcount.noise.source import NoiseSource
 
+# How many of the largest counts are looked at, unless a person may have more items than that (LI section 8.3).
+UNKNOWN_ROWS = 1000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownLaplacePlan:
@@ -35,7 +38,7 @@ class UnknownLaplacePlan:
 
 
 def plan_unknown_laplace(
-    budget: Budget, max_items: int, per_item_cap: int = 1, *, rows: int = 1000
+    budget: Budget, max_items: int, per_item_cap: int = 1, *, rows: int = UNKNOWN_ROWS
 ) -> UnknownLaplacePlan:
     """The least offset with (e^epsilon + 1) rows P[X - Y > offset] <= delta, X and Y the two noises.
 
