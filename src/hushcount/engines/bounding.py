@@ -89,11 +89,13 @@ def select(values: _Uint64s, count: int, rank: int) -> np.uint64:
 
 @_compiled
 def keep_smallest(
-    offsets: _Int64s, ids: _Int32s, allowed: _Bools, limit: int, hashes: tuple[_Uint64s, _Uint64s]
-) -> tuple[_Bools, _Int64s]:
-    """Each person's allowed pairs with the `limit` smallest hashes (ties: the smaller id), and how many stay."""
+    offsets: _Int64s, ids: _Int32s, allowed: _Bools, limit: int, hashes: tuple[_Uint64s, _Uint64s], keep: _Bools
+) -> _Int64s:
+    """Mark in `keep` each person's allowed pairs with the `limit` smallest hashes (ties: the smaller id).
+
+    Returns how many stay for each person.
+    """
     people, things = hashes
-    keep = np.zeros(len(ids), np.bool_)
     held = np.zeros(len(offsets) - 1, np.int64)
     longest = np.max(np.diff(offsets)) if len(offsets) > 1 else 0
     mixed = np.empty(longest, np.uint64)
@@ -109,7 +111,7 @@ def keep_smallest(
             _drop_largest(keep[start:stop], ids[start:stop], limit, people[person], (things, mixed, scratch))
             count = limit
         held[person] = count
-    return keep, held
+    return held
 
 
 @_compiled

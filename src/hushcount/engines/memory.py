@@ -17,9 +17,10 @@ import hashlib
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,9 @@ _Uint64s: TypeAlias = npt.NDArray[np.uint64]
 if TYPE_CHECKING:
     from hushcount.model.inputs import Incidence
 
+_T = TypeVar("_T")
+# From here on a second core saves more than it costs to ask it.
+_MANY_PAIRS = 1_000_000
 _LONGEST_KEY = hashlib.blake2b.MAX_KEY_SIZE
 
 
@@ -83,7 +87,11 @@ class MemoryIncidence:
         if len(self.users) * int(table.max()) >= LARGEST:
             raise InvalidInput("weights on so fine a grid could reach 2^62 for this many people; use fewer bits")
         steps = table[shares]
-        total, seen = add_steps(self.offsets, self.ids, keep, steps, len(self.items))
+        found = self._in_parts(
+            lambda part: add_steps(self._rows_of(part), self.ids, keep, steps[part], len(self.items))
+        )
+        total = np.sum([weights for weights, _ in found], axis=0)
+        seen = np.logical_or.reduce([items for _, items in found])
         return WeightedHistogram(items=self.items[seen], weights=total[seen], unit=unit)
 
     def counts(self, bound: Bound) -> Histogram:
@@ -137,12 +145,33 @@ class MemoryIncidence:
             allowed &= _among(self.items, bound.only)
         if bound.without is not None:
             allowed &= ~_among(self.items, bound.without)
-        over, wanted = find_over(self.offsets, self.ids, allowed, limit)
+        found = self._in_parts(lambda part: find_over(self._rows_of(part), self.ids, allowed, limit))
+        over = np.concatenate([people for people, _ in found])
+        wanted = np.logical_or.reduce([items for _, items in found])
         people = np.zeros(len(over), dtype=np.uint64)
         people[over] = _hashed(self.users[over], bound.salt, b"person")
         things = np.zeros(len(wanted), dtype=np.uint64)
         things[wanted] = _hashed(self.items[wanted], bound.salt, b"item")
-        return keep_smallest(self.offsets, self.ids, allowed, limit, (people, things))
+        keep = np.zeros(len(self.ids), dtype=np.bool_)
+        held = self._in_parts(
+            lambda part: keep_smallest(self._rows_of(part), self.ids, allowed, limit, (people[part], things), keep)
+        )
+        return keep, np.concatenate(held)
+
+    def _rows_of(self, part: slice) -> Int64s:
+        return self.offsets[part.start : part.stop + 1]
+
+    def _in_parts(self, work: Callable[[slice], _T]) -> list[_T]:
+        """Do something with all people: at once, or, where there are many pairs, with two halves on two cores.
+
+        The compiled passes let go of the interpreter's lock, and what they write for one person concerns nobody else.
+        """
+        everybody = slice(0, len(self.offsets) - 1)
+        if len(self.ids) < _MANY_PAIRS:
+            return [work(everybody)]
+        middle = int(np.searchsorted(self.offsets, len(self.ids) // 2))
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            return list(pool.map(work, (slice(0, middle), slice(middle, everybody.stop))))
 
 
 def incidence(users: Column, items: Column) -> MemoryIncidence:
@@ -260,9 +289,15 @@ def _hashed(texts: Items | Int64s, salt: bytes, role: bytes) -> _Uint64s:
         lengths = np.char.str_len(fixed).astype(np.int64, copy=False)
         starts = np.arange(len(fixed), dtype=np.int64) * fixed.dtype.itemsize
         return hash_texts(fixed.view(np.uint8), starts, lengths, key)
-    encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts.tolist()]
-    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-    return hash_texts(np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, key)
+    strings = list(map(str, texts.tolist()))
+    joined = "".join(strings)
+    if joined.isascii():
+        # One byte for each character: nothing has to be encoded text by text.
+        buffer, lengths = joined.encode("ascii"), np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
+    else:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
+        buffer, lengths = b"".join(encoded), np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    return hash_texts(np.frombuffer(buffer, dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, key)
 
 
 def _order(texts: Items | Int64s, hashes: _Uint64s) -> Int64s:

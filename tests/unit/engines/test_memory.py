@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from unittest.mock import patch
 
 import duckdb
 import numpy as np
@@ -489,3 +490,18 @@ def test_importing_the_engine_does_not_import_numba():
     )
 
     assert subprocess.run([sys.executable, "-c", words], check=False).returncode == 0  # noqa: S603 (our own words)
+
+
+@given(rows=ROWS, bound=bounds())
+def test_two_halves_give_what_one_pass_gives(rows, bound):
+    """Counting people in two halves on two cores changes no weight, count or list."""
+    handle = incidence([person for person, _ in rows], [item for _, item in rows])
+    rule = UniformWeights(bound=bound, norm=2, share="held")
+    whole = handle.weights(rule), handle.counts(bound), as_lists(handle.lists(bound, "key"))
+    with patch("hushcount.engines.memory._MANY_PAIRS", 0):
+        halves = handle.weights(rule), handle.counts(bound), as_lists(handle.lists(bound, "key"))
+
+    assert halves[0].items.tolist() == whole[0].items.tolist()
+    assert halves[0].weights.tolist() == whole[0].weights.tolist()
+    assert halves[1].counts.tolist() == whole[1].counts.tolist()
+    assert halves[2] == whole[2]
