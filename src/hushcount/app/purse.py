@@ -43,7 +43,7 @@ class Purse:
             cost=planned.plan.cost,
             key=self.key or new_secret().hex(),
             fresh=request.fresh,
-            what=f"{request.question} of {request.selection.item} per {request.selection.user}",
+            what=f"{request.question} of {request.item_words()} per {request.selection.user}",
             family=f"{request.question}/{request.selection.user}/{request.selection.item}/{request.selection.where}",
             variants=tuple(_cheaper(planned)),
         )

@@ -15,7 +15,6 @@ from hushcount.app.planning import Planned
 from hushcount.model.amounts import Number
 from hushcount.model.costs import Cost
 from hushcount.model.outcomes import Outcome
-from hushcount.model.queries import TextItems
 
 _SIGNIFICANT = 4
 
@@ -65,15 +64,12 @@ def make_receipt(planned: Planned, version: str, outcome: Outcome, *, consistent
     """Write the receipt of an outcome. Everything in it is public, declared or released; `version` is the keyed one."""
     selection, spent = planned.request.selection, zcdp.spent(outcome.cost)
     total_delta = 2 * spent.delta if spent.delta else Decimal("1e-6")
-    item = selection.item
     return Receipt(
         id=_identify(planned, version, outcome),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         question=planned.request.question,
         user=selection.user,
-        item=f"words of {item.column}, {item.shortest} to {item.longest} at a time"
-        if isinstance(item, TextItems)
-        else item,
+        item=planned.request.item_words(),
         where=selection.where,
         per_item_cap=selection.per_item_cap,
         max_items_per_user=planned.plan.max_items,

@@ -86,6 +86,14 @@ class Request:
     people_error: float | None
     fresh: bool
 
+    def item_words(self) -> str:
+        """What is counted, in a few words."""
+        item = self.selection.item
+        if isinstance(item, str):
+            return item
+        runs = "words" if item.longest == 1 else f"runs of {item.shortest} to {item.longest} words"
+        return f"{runs} of {item.column}"
+
     def canonical(self) -> str:
         """One text for all ways of asking the same: the key of the noise, and later of the stored answer."""
         item = self.selection.item

@@ -97,3 +97,16 @@ def test_canonical_is_one_text_for_one_question():
     assert one == make_request("count", user="u", item="i", options={"preset": "standard"}).canonical()
     assert one != make_request("count", user="u", item="i", options={"rho": 0.2}).canonical()
     assert one != make_request("count", user="u", item="i", options={"rho": 0.1, "where": "a = 1"}).canonical()
+
+
+@pytest.mark.parametrize(
+    ("item", "options", "words"),
+    [
+        ("article", {}, "article"),
+        (None, {"text": "search"}, "words of search"),
+        (None, {"text": "search", "ngrams": "1-3"}, "runs of 1 to 3 words of search"),
+    ],
+)
+def test_what_is_counted_in_words(item, options, words):
+    """Histories, refusals and receipts say what was counted as a person would."""
+    assert make_request("count", user="u", item=item, options=options).item_words() == words
