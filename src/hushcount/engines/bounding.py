@@ -18,6 +18,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Int64s = npt.NDArray[np.int64]
 _Int32s = npt.NDArray[np.int32]
 _Uint64s = npt.NDArray[np.uint64]
+_Ints = TypeVar("_Ints", _Int64s, _Int32s)
 _Bools = npt.NDArray[np.bool_]
 
 
@@ -155,18 +156,18 @@ def add_steps(offsets: _Int64s, ids: _Int32s, keep: _Bools, steps: _Int64s, n_it
 
 
 @_compiled
-def gather(offsets: _Int64s, keep: _Bools, held: _Int64s, order: _Int64s) -> tuple[_Int64s, _Int64s]:
-    """Offsets and places of the kept pairs, people in `order`."""
+def gather(offsets: _Int64s, keep: _Bools, held: _Int64s, order: _Int64s, values: _Ints) -> tuple[_Int64s, _Ints]:
+    """Offsets, and the value of each kept pair, people in `order`."""
     starts = np.zeros(len(order) + 1, np.int64)
     starts[1:] = np.cumsum(held[order])
-    places = np.empty(starts[-1], np.int64)
+    chosen = np.empty(starts[-1], values.dtype)
     n = 0
     for person in order:
         for place in range(offsets[person], offsets[person + 1]):
             if keep[place]:
-                places[n] = place
+                chosen[n] = values[place]
                 n += 1
-    return starts, places
+    return starts, chosen
 
 
 @_compiled
@@ -184,18 +185,46 @@ def sort_by_frequency(starts: _Int64s, places: _Int64s, times: _Int64s) -> None:
 
 
 @_compiled
-def hash_texts(buffer: npt.NDArray[np.uint8], starts: _Int64s, lengths: _Int64s, key: _Uint64s) -> _Uint64s:
-    """A 64-bit hash of each text, eight bytes at a time through the mixer that also joins person and item.
+def hash_text(buffer: npt.NDArray[np.uint8], start: int, length: int, key: _Uint64s) -> np.uint64:
+    """A 64-bit hash of the bytes of one text, eight at a time through the mixer that also joins person and item.
 
     The length goes in first, so that a text and the same text with zero bytes behind it differ.
     """
+    state = mix(key[0], np.uint64(length))
+    for first in range(0, length, 8):
+        block = np.uint64(0)
+        for place in range(min(8, length - first)):
+            block |= np.uint64(buffer[start + first + place]) << np.uint64(8 * place)
+        state = mix(state, block)
+    return mix(state, key[1])
+
+
+@_compiled
+def hash_texts(buffer: npt.NDArray[np.uint8], starts: _Int64s, lengths: _Int64s, key: _Uint64s) -> _Uint64s:
+    """The hash of each of several texts in a buffer."""
     hashes = np.empty(len(starts), np.uint64)
     for row in range(len(starts)):
-        state = mix(key[0], np.uint64(lengths[row]))
-        for first in range(0, lengths[row], 8):
-            block = np.uint64(0)
-            for place in range(min(8, lengths[row] - first)):
-                block |= np.uint64(buffer[starts[row] + first + place]) << np.uint64(8 * place)
-            state = mix(state, block)
-        hashes[row] = mix(state, key[1])
+        hashes[row] = hash_text(buffer, starts[row], lengths[row], key)
+    return hashes
+
+
+@_compiled
+def hash_integers(values: _Int64s, key: _Uint64s) -> _Uint64s:
+    """The hash of each whole number's decimal text, so that 7 and "7" are the same person."""
+    hashes = np.empty(len(values), np.uint64)
+    digits = np.empty(20, np.uint8)
+    ten = np.uint64(10)
+    for row in range(len(values)):
+        negative = values[row] < 0
+        # The smallest int64 has no positive counterpart, its unsigned distance from zero has.
+        rest = np.uint64(-(values[row] + 1)) + np.uint64(1) if negative else np.uint64(values[row])
+        first = 20
+        while first == 20 or rest > np.uint64(0):
+            first -= 1
+            digits[first] = np.uint8(48 + rest % ten)
+            rest = rest // ten
+        if negative:
+            first -= 1
+            digits[first] = np.uint8(45)
+        hashes[row] = hash_text(digits, first, 20 - first, key)
     return hashes

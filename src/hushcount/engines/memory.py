@@ -110,14 +110,17 @@ class MemoryIncidence:
         keep, held = self._bounded(bound)
         people = np.flatnonzero(held)
         people = people[_order(self.users[people], _hashed(self.users[people], bound.salt, b"order"))]
-        starts, places = gather(self.offsets, keep, held, people)
-        if order == "frequency":
+        if order == "key":
+            starts, ids = gather(self.offsets, keep, held, people, self.ids)
+        else:
+            starts, places = gather(self.offsets, keep, held, people, np.arange(len(self.ids)))
             sort_by_frequency(starts, places, np.ascontiguousarray(self.times))
-        ids = self.ids[places]
+            ids = self.ids[places]
         seen = np.zeros(len(self.items), dtype=np.bool_)
         seen[ids] = True
-        recode = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-        return UserLists(items=self.items[seen], offsets=starts, ids=recode[ids])
+        if not seen.all():
+            ids = (np.cumsum(seen, dtype=np.int32) - np.int32(1))[ids]
+        return UserLists(items=self.items[seen], offsets=starts, ids=ids)
 
     def histogram(self, top: int | None = None, *, bound: Bound | None = None, cap: int = 1) -> Histogram:
         """People per item: the `top` largest counts (all if None), ties by item text.
@@ -280,15 +283,11 @@ def _hashed(texts: Items | Int64s, salt: bytes, role: bytes) -> _Uint64s:
     Which items a person keeps must be independent of everybody else's data and evenly spread, but need not be
     unforgeable: so the key is cryptographic, and the mixing of a text into it is fast.
     """
-    from hushcount.engines.bounding import hash_texts  # noqa: PLC0415  importing it imports numba
+    from hushcount.engines.bounding import hash_integers, hash_texts  # noqa: PLC0415  importing it imports numba
 
     key = np.frombuffer(hashlib.blake2b(digest_size=16, key=salt, person=role).digest(), dtype="<u8").astype(np.uint64)
     if texts.dtype == np.int64:
-        # Whole numbers hash as their decimal text, so that 7 and "7" are the same person.
-        fixed = texts.astype("S21")
-        lengths = np.char.str_len(fixed).astype(np.int64, copy=False)
-        starts = np.arange(len(fixed), dtype=np.int64) * fixed.dtype.itemsize
-        return hash_texts(fixed.view(np.uint8), starts, lengths, key)
+        return hash_integers(texts, key)
     strings = list(map(str, texts.tolist()))
     joined = "".join(strings)
     if joined.isascii():

@@ -505,3 +505,14 @@ def test_two_halves_give_what_one_pass_gives(rows, bound):
     assert halves[0].weights.tolist() == whole[0].weights.tolist()
     assert halves[1].counts.tolist() == whole[1].counts.tolist()
     assert halves[2] == whole[2]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30), SALTS)
+def test_whole_numbers_hash_as_their_text(values, salt):
+    """A whole number and its decimal text have the same hash, to the ends of the range."""
+    numbers = np.array(values, dtype=np.int64)
+    texts = np.array([str(value) for value in values], dtype=object)
+
+    hashed = [memory._hashed(column, salt, b"person").tolist() for column in (numbers, texts)]  # noqa: SLF001
+
+    assert hashed[0] == hashed[1]
