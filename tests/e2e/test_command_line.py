@@ -199,6 +199,18 @@ def test_a_bad_out_name_is_told_before_anything_is_read(tmp_path):
     assert "ends in" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [("--out", "no-folder/rows.csv"), ("--plot", "no-folder/rows.png"), ("--out", "taken.csv")]
+)
+def test_a_place_that_cannot_be_written_costs_nothing(log, tmp_path, words):
+    """Output that could not be written is refused before data is read: no fresh answer is paid for and then lost."""
+    (tmp_path / "taken.csv").mkdir()
+    result = run("count", log, *ASK, "--fresh", *words, code=2)
+
+    assert "can be written to" in result.stderr
+    assert "all of it" in run("count", log, *ASK, "--dry-run").stdout
+
+
 def test_tables_of_a_database(tmp_path):
     """A SQLite file with two tables needs --table; without it the error lists them."""
     path = tmp_path / "shop.sqlite"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ def require_format(path: Path) -> None:
     """Refuse a name whose ending is no format that can be written: before anything is read or paid."""
     if path.suffix not in _FORMATS:
         raise InvalidParameter("out", str(path), f"a name that ends in {', '.join(_FORMATS)}")
+    require_folder("out", path)
+
+
+def require_folder(option: str, path: Path) -> None:
+    """Refuse a place where nothing can be written: before anything is read or paid, so that no answer is lost."""
+    place = path if path.exists() else path.parent
+    if path.is_dir() or not os.access(place, os.W_OK):
+        raise InvalidParameter(option, str(path), "a file in a folder that is there and can be written to")
 
 
 def write_rows(columns: dict[str, list[Any]], path: Path, receipt: Receipt) -> Path:

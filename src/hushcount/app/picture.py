@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hushcount.app.files import require_folder
 from hushcount.app.receipt import Receipt
 from hushcount.errors import InvalidParameter, MissingExtra
 
@@ -63,6 +64,7 @@ def require_picture(path: Path) -> None:
     """Refuse a name that cannot be drawn to, or a missing package: before anything is read or paid."""
     if path.suffix not in {".png", ".svg", ".pdf"}:
         raise InvalidParameter("plot", str(path), "a name that ends in .png, .svg or .pdf")
+    require_folder("plot", path)
     _require_matplotlib()
 
 

@@ -22,7 +22,7 @@ def gaussian_threshold(stddev: float, delta: Decimal, max_items: int, *, novel_w
     """Max over t <= max_items of novel_weight(t) + stddev * z(t), P[Z > z(t)] = 1 - (1 - delta)^(1/t).
 
     DPSU Theorem 5.1 (with its eq. 5.1 corrected: the weight is subtracted before dividing by sigma, erratum 26) and
-    SIPS Algorithm 2 line 9. The share of delta is computed by expm1/log1p: as printed it is 0.0 in doubles at delta =
+    SIPS Algorithm 2 line 9. The share of delta is computed to forty digits: as printed it is 0.0 in doubles at delta =
     1e-15 (erratum 29).
     """
     return _up(_worst(max_items, novel_weight, lambda t: stddev * isf(split_delta(delta, t))))
