@@ -45,7 +45,10 @@ def answer(
     secret = load_secret()
     version = keyed_version(secret or new_secret(), engine.describe().version)
     job = _Job(planned=make_plan(request), engine=engine, version=version, secret=secret, say=say)
-    return _draw(job) if purse is None else _paid(job, purse)
+    release = _draw(job) if purse is None else _paid(job, purse)
+    # Only now: a draw that the ledger discarded for somebody else's answer must leave nothing, not even a receipt.
+    keep(release.receipt)
+    return release
 
 
 def _paid(job: _Job, purse: Purse) -> Release:
@@ -74,7 +77,6 @@ def _draw(job: _Job) -> Release:
     job.say("adding noise")
     outcome = planned.mechanism.run(bounded, planned.plan, noise)
     receipt = make_receipt(planned, job.version, outcome, consistent=isinstance(noise, KeyedSource))
-    keep(receipt)
     ends = intervals(outcome)
     return Release(
         items=outcome.items,

@@ -11,7 +11,7 @@ from pathlib import Path
 from hushcount.app.planning import Planned, make_plan
 from hushcount.app.request import PRESETS
 from hushcount.errors import HushcountError, NotPermitted, UnreadableSource
-from hushcount.ledger.ledger import EVERY, Account, Ask, Balance, Ledger, Variant
+from hushcount.ledger.ledger import EVERY, Account, Ask, Balance, Ledger, Page, Variant
 from hushcount.ledger.limits import ten_standard_releases
 from hushcount.model.budgets import RhoBudget, rho_budget
 from hushcount.noise.source import new_secret
@@ -89,8 +89,10 @@ def _with_rules(ledger: Ledger) -> Ledger:
     """A ledger that nobody owns yet becomes ours, with the limit that every new data set starts with."""
     everything = Account(kind="dataset", name=EVERY, entity=EVERY)
     owner = _analyst()
-    if ledger.balance(everything).limit is None:
-        # Somebody else may own it and have lifted the limit on purpose.
+    # An owner sees every rule that was ever made: where there is one, a missing limit was lifted on purpose.
+    untouched = not ledger.history(Page(entity=EVERY, size=1), by=owner)
+    if untouched and ledger.balance(everything).limit is None:
+        # Somebody else may own it: then it is theirs to decide.
         with contextlib.suppress(NotPermitted):
             ledger.grant(owner, "owner", by=owner)
             ledger.set_limit(everything, ten_standard_releases(), by=owner)

@@ -17,8 +17,9 @@ def place(cluster, tmp_path, monkeypatch):
     """The address of a new database on the test server, and a home of its own."""
     monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    cluster.run("psql", "-h", str(cluster.folder), "-U", "postgres", "-q", "-c", "CREATE DATABASE product")
-    return f"postgresql:///product?host={cluster.folder}&user=postgres"
+    name = f"product_{tmp_path.name}".lower()
+    cluster.run("psql", "-h", str(cluster.folder), "-U", "postgres", "-q", "-c", f"CREATE DATABASE {name}")
+    return f"postgresql:///{name}?host={cluster.folder}&user=postgres"
 
 
 def test_count_repeat_and_refusal(place, tmp_path):
@@ -35,3 +36,15 @@ def test_count_repeat_and_refusal(place, tmp_path):
     assert codes[-1] == 4
     verdict = CliRunner().invoke(main, ["ledger", "verify", "--ledger", place])
     assert verdict.exit_code == 0, verdict.output
+
+
+def test_a_limit_that_its_owner_lifted_stays_lifted(place, tmp_path):
+    """Opening the ledger again does not undo what its owner decided."""
+    log = tmp_path / "log.parquet"
+    write_log(log, 1000)
+    words = ["count", str(log), "--user", "reader", "--item", "article", "--ledger", place]
+
+    assert "standard releases this month" in CliRunner().invoke(main, words).stdout
+    lifted = CliRunner().invoke(main, ["ledger", "limit", "--all-data", "--none", "--ledger", place])
+    assert lifted.exit_code == 0, lifted.output
+    assert "Nothing limits" in CliRunner().invoke(main, words).stdout

@@ -10,7 +10,9 @@ import pytest
 
 from hushcount.accounting import zcdp
 from hushcount.app import answer as spine
+from hushcount.app import archive
 from hushcount.app.answer import answer
+from hushcount.app.planning import make_plan
 from hushcount.app.purse import Purse, open_ledger, open_purse
 from hushcount.app.request import make_request
 from hushcount.errors import BudgetExhausted, NotPermitted, UnreadableSource
@@ -128,6 +130,20 @@ def test_a_retry_under_the_same_key_never_pays_twice(purse):
 
     assert again.to_bytes() == first.to_bytes()
     assert spent(purse, first) == zcdp.spent(first.cost)
+
+
+def test_a_discarded_draw_leaves_no_receipt(purse, monkeypatch):
+    """If somebody settled the same question meanwhile, theirs is the answer and our own draw leaves nothing behind."""
+    theirs = ask(purse)
+    kept = set(archive.folder().iterdir())
+    monkeypatch.setattr(spine, "load_secret", lambda: None)
+    stored = purse.ledger.reserve(
+        purse.ask(make_plan(make_request("count", user="user", item="item", options={})), theirs.receipt.data_version)
+    )
+    monkeypatch.setattr(type(purse.ledger), "settle", lambda *_args, **_kwargs: stored)
+
+    assert ask(purse, fresh=True).to_bytes() == theirs.to_bytes()
+    assert set(archive.folder().iterdir()) == kept
 
 
 def test_tracked_answers_are_marked(purse):
