@@ -22,14 +22,13 @@ from hushcount.mechanisms.counts.pcr import level_epsilon, plan_pcr, run_pcr
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace, run_unknown_laplace
 from hushcount.mechanisms.ranking import bottom_odds
-from hushcount.mechanisms.selection.keep import keep_gaussian, keep_laplace
 from hushcount.mechanisms.selection.optimal import plan_optimal, run_optimal
 from hushcount.mechanisms.selection.union import plan_union
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, run_known_gumbel
 from hushcount.mechanisms.topk.unknown_domain import run_unknown_gumbel, unknown_gumbel_at
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import WeightedHistogram
+from hushcount.noise.calls import KeepGaussian, KeepLaplace, Reach
 from hushcount.noise.source import SeededSource
 from tests.privacy.exact import (
     ROUNDING,
@@ -391,11 +390,16 @@ def test_discrete_gaussian_tails_are_rounded_up(stddev, deviations):
 
 def named(weights, unit, **rule):
     """How many of these weights the library names."""
-    histogram = WeightedHistogram(
-        items=as_items([f"item {n}" for n in range(len(weights))]), weights=np.array(weights), unit=unit
+    source = SeededSource(1)
+    call = (KeepGaussian if "stddev" in rule else KeepLaplace)(
+        purpose="test",
+        keys=source.identify(as_items([f"item {n}" for n in range(len(weights))])),
+        values=np.array(weights),
+        reach=Reach(),
+        unit=unit,
+        **rule,
     )
-    keep = keep_gaussian if "stddev" in rule else keep_laplace
-    return len(keep(histogram, source=SeededSource(1), purpose="test", **rule))
+    return int(source.perform(call).sum())
 
 
 @pytest.mark.parametrize("weight", [0, 3, 8, 12])

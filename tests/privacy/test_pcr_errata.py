@@ -21,6 +21,7 @@ from hushcount.mechanisms.counts.pcr import count_stddev, level_epsilon, plan_pc
 from hushcount.mechanisms.ranking import bottom_odds, rank
 from hushcount.model.budgets import rho_budget
 from hushcount.model.costs import BoundedRange, DiscreteGaussian, Failure
+from hushcount.noise.calls import AddGaussian, Peel
 from hushcount.noise.source import SeededSource
 from tests import broken_twins
 from tests.privacy.exact import as_histogram, hockey_stick, normalised, top_of
@@ -43,6 +44,19 @@ def small_plan(*, rho="0.5", calls=12, rows=3, first="0.2"):
 def release_of(counts, plan, seed=0):
     """One run on plain counts."""
     return run_pcr(as_histogram(counts), plan, SeededSource(seed))
+
+
+class Watched(SeededSource):
+    """A source that writes down the calls that it performs."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.calls = []
+
+    def perform(self, call):
+        """Pass on, and write down."""
+        self.calls.append(call)
+        return super().perform(call)
 
 
 # Erratum 11: the deviation that was reserved for
@@ -87,18 +101,11 @@ def test_erratum_11_no_step_costs_more_than_its_reserve(relative_error, level, r
 
 
 @pytest.mark.parametrize("cap", [1, 3, 7])
-def test_erratum_11_counts_are_noised_with_the_deviation_that_was_charged(cap, monkeypatch):
+def test_erratum_11_counts_are_noised_with_the_deviation_that_was_charged(cap):
     """The variance that is drawn, in units of the cap, costs no more than what was charged, to the last bit."""
-    drawn = []
-    real = pcr.discrete_gaussian
-
-    def watch(draws, variance):
-        drawn.extend([variance] * (len(draws) > 0))
-        return real(draws, variance)
-
-    monkeypatch.setattr(pcr, "discrete_gaussian", watch)
-    plan = plan_pcr(rho_budget(20, "1e-2"), cap, rows=3, epsilon_first="0.3")
-    release = release_of({"a": 9000, "b": 8000, "c": 7000, "d": 10}, plan)
+    plan, source = plan_pcr(rho_budget(20, "1e-2"), cap, rows=3, epsilon_first="0.3"), Watched(0)
+    release = run_pcr(as_histogram({"a": 9000, "b": 8000, "c": 7000, "d": 10}), plan, source)
+    drawn = [call.variance for call in source.calls if isinstance(call, AddGaussian) and len(call.values)]
     charged = sorted(Fraction(event.rho) for event, _ in release.cost.events if isinstance(event, DiscreteGaussian))
     real_costs = sorted(Fraction(cap**2) / (2 * variance) for variance in drawn)
 
@@ -150,19 +157,13 @@ def test_erratum_12_a_cut_histogram_without_its_boundary_is_refused(stored):
     assert run_pcr(as_histogram(counts), plan, SeededSource(1)).counts is not None
 
 
-def test_erratum_12_the_boundary_after_removals_is_a_true_count(monkeypatch):
+def test_erratum_12_the_boundary_after_removals_is_a_true_count():
     """At each level the boundary is the count at rank rows + 1 of what is left, or of the last row that was fetched."""
-    boundaries = []
-    real = pcr.with_bottom
-
-    def watch(source, purpose, *, keys, counts, bottom):
-        boundaries.append(bottom[0] - 1)
-        return real(source, purpose, keys=keys, counts=counts, bottom=bottom)
-
-    monkeypatch.setattr(pcr, "with_bottom", watch)
+    source = Watched(4)
     plan = small_plan(rho=100, calls=1000, rows=3, first="2")
     counts = {f"item {n}": 5000 - 400 * n for n in range(12)}
-    release = run_pcr(as_histogram(counts), plan, SeededSource(4))
+    release = run_pcr(as_histogram(counts), plan, source)
+    boundaries = [int(call.values[-1]) - 1 for call in source.calls if isinstance(call, Peel)]
     ranked = sorted(counts.values(), reverse=True)
 
     assert boundaries[0] == ranked[3]
@@ -211,6 +212,12 @@ class Watch(Filter):
         self.log.append(("fits", answer, cost))
         return answer
 
+    def times(self, cost):
+        """Ask, and write down the answer."""
+        answer = super().times(cost)
+        self.log.append(("times", answer, cost))
+        return answer
+
     def spend(self, cost):
         """Spend, and write it down."""
         self.log.append(("spend", True, cost))
@@ -221,14 +228,15 @@ class Watch(Filter):
 def watched(monkeypatch):
     """The log of the filter of a run, and of the counts that are drawn."""
     Watch.log = []
-    real = pcr.discrete_gaussian
+    real = SeededSource.perform
 
-    def draw(draws, variance):
-        Watch.log.append(("draw", True, len(draws)))
-        return real(draws, variance)
+    def perform(source, call):
+        outcome = real(source, call)
+        Watch.log.append(("draw" if isinstance(call, AddGaussian) else "choose", len(outcome), None))
+        return outcome
 
     monkeypatch.setattr(pcr, "Filter", Watch)
-    monkeypatch.setattr(pcr, "discrete_gaussian", draw)
+    monkeypatch.setattr(SeededSource, "perform", perform)
     return Watch.log
 
 
@@ -238,19 +246,23 @@ def has_count(cost):
 
 
 def test_erratum_16_every_step_is_charged_before_its_output_is_used(watched):
-    """No count is drawn before it was paid for, every choice is preceded by a question whether its reserve fits."""
+    """No count is drawn before it was paid for, and no more is chosen than the filter says can be paid for."""
     release = release_of({f"item {n}": 3000 - 100 * n for n in range(12)}, small_plan(rho=5, calls=40, rows=8))
-    paid = drawn = 0
-    asked = None
+    paid = drawn = chosen = room = 0
     for what, answer, detail in watched:
         if what == "fits":
-            asked = answer
+            assert chosen == 0, "what was chosen is paid for before anything else happens"
+        elif what == "times":
+            room = answer
+        elif what == "choose":
+            assert answer <= room, "no more is chosen than can be paid for"
+            chosen = answer
         elif what == "spend":
-            assert asked
+            chosen -= 1
             paid += has_count(detail)
-            asked = None
         else:
-            drawn += detail
+            assert chosen == 0
+            drawn += answer
             assert drawn <= paid
 
     assert drawn == paid == len(release.items) > 0

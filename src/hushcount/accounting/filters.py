@@ -8,11 +8,16 @@ interaction, stopped whenever one likes, is delta-approximate rho-zCDP: the same
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent, allowable
 from hushcount.errors import BudgetExhausted, InvalidParameter
 from hushcount.model.amounts import Number
 from hushcount.model.costs import Cost
+
+_MOST_TIMES = 2**31
 
 
 class Filter:
@@ -59,6 +64,13 @@ class Filter:
         """Whether `spend` would accept `cost` now."""
         after = self._spent + zcdp.spent(cost)
         return after.rho <= self._limit.rho and after.delta <= self._limit.delta
+
+    def times(self, cost: Cost) -> int:
+        """How often `spend` would accept `cost` from now on, up to 2^31."""
+        asked, left = zcdp.spent(cost), self.left
+        parts = [(left.rho, asked.rho), (left.delta, asked.delta)]
+        fitting = (math.floor(Fraction(most) / Fraction(each)) for most, each in parts if each > 0)
+        return min(_MOST_TIMES, min(fitting, default=_MOST_TIMES))
 
     def spend(self, cost: Cost) -> Spent:
         """Charges `cost`, or refuses it before anything is spent.

@@ -9,8 +9,8 @@ import numpy as np
 
 from hushcount.errors import InvalidInput
 from hushcount.model.inputs import Histogram, Int64s, Items
-from hushcount.noise.gumbel import Candidates
-from hushcount.noise.source import Draws, ItemKeys, Joined, NoiseSource
+from hushcount.noise.calls import Peel, Reach
+from hushcount.noise.source import ItemKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,36 @@ def bottom_odds(rows: int, delta: Fraction) -> Fraction:
     return rows / delta
 
 
-def with_bottom(
-    source: NoiseSource, purpose: str, *, keys: ItemKeys, counts: Int64s, bottom: tuple[int, Fraction, Fraction]
-) -> tuple[Draws, Candidates]:
-    """Draws and candidates for items and, in the last row, bottom. `bottom` is its score, its prior and the rate."""
-    score, prior, rate = bottom
-    draws = Joined(source.item_draws(f"{purpose}/items", keys), source.draws(f"{purpose}/bottom", 1))
-    return draws, Candidates(scores=np.append(counts, score), rate=rate, priors={len(counts): prior})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """Items that compete with bottom: at most `most` places are given, and none after bottom's.
+
+    Attributes:
+        keys: the items.
+        counts: their counts.
+        bottom: the score and the prior of bottom.
+        epsilon: what a place costs, in bounded range.
+        cap: by how much one person moves a count.
+        most: how many places are given.
+    """
+
+    keys: ItemKeys
+    counts: Int64s
+    bottom: tuple[int, Fraction]
+    epsilon: Fraction
+    cap: int
+    most: int
+
+    def call(self, purpose: str) -> Peel:
+        """The selection: rows of items, and, as the last row, bottom, with which the order ends."""
+        score, prior = self.bottom
+        return Peel(
+            purpose=purpose,
+            keys=self.keys,
+            values=np.append(self.counts, score),
+            reach=Reach(spread=self.cap),
+            rate=self.epsilon / self.cap,
+            priors={len(self.counts): prior},
+            most=self.most,
+            last=len(self.counts),
+        )

@@ -38,7 +38,8 @@ class Mechanism:
 
     `run(input, plan, source)` takes a Histogram or an Incidence, as `wants` says, and the plan that `plan` made;
     `fetch(plan)` is how many of the largest counts the histogram must have, None for all. `listed_only` says that
-    items off the public list are never looked at, so that a bound need not be spent on them.
+    items off the public list are never looked at, so that a bound need not be spent on them; `sequential`, that people
+    are visited one after another, each seeing what those before did, which no cluster can share out.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Mechanism:
     run: Callable[[Any, Any, Any], Outcome]
     fetch: Callable[[Any], int | None] = lambda _: None
     listed_only: bool = False
+    sequential: bool = False
     version: int = 1
 
 
@@ -110,12 +112,29 @@ MECHANISMS: tuple[Mechanism, ...] = (
         name="count-laplace", question="vocab", wants="incidence", plan=_union("count", "laplace"), run=run_union
     ),
     Mechanism(
-        name="policy-gaussian", question="vocab", wants="incidence", plan=_union("policy", "gaussian"), run=run_union
+        name="policy-gaussian",
+        question="vocab",
+        wants="incidence",
+        plan=_union("policy", "gaussian"),
+        run=run_union,
+        sequential=True,
     ),
     Mechanism(
-        name="policy-laplace", question="vocab", wants="incidence", plan=_union("policy", "laplace"), run=run_union
+        name="policy-laplace",
+        question="vocab",
+        wants="incidence",
+        plan=_union("policy", "laplace"),
+        run=run_union,
+        sequential=True,
     ),
-    Mechanism(name="greedy", question="vocab", wants="incidence", plan=_union("greedy", "laplace"), run=run_union),
+    Mechanism(
+        name="greedy",
+        question="vocab",
+        wants="incidence",
+        plan=_union("greedy", "laplace"),
+        run=run_union,
+        sequential=True,
+    ),
     Mechanism(
         name="optimal",
         question="vocab",

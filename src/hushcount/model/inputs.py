@@ -5,6 +5,7 @@ Engines make these from data; mechanisms know nothing else. The bounds written h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -15,6 +16,7 @@ from hushcount.errors import InvalidInput
 
 Items: TypeAlias = npt.NDArray[Any]  # one-dimensional, dtype object, every element a str
 Int64s: TypeAlias = npt.NDArray[np.int64]
+Shown: TypeAlias = tuple[Items, Int64s]  # items and what is released of each
 
 # Counts and weights stay below 2^62, so that adding noise or a threshold to one can never wrap an int64.
 LARGEST = 2**62
@@ -38,6 +40,38 @@ class Histogram:
     def __post_init__(self) -> None:
         _check_rows(self.items, self.counts, least=1)
 
+    def each(self, step: Callable[[Histogram], Shown]) -> Shown:
+        """See `Counts`."""
+        return step(self)
+
+    def of(self, listed: Items) -> Int64s:
+        """See `Counts`."""
+        known = dict(zip(self.items.tolist(), self.counts.tolist(), strict=True))
+        return np.array([known.get(item, 0) for item in listed.tolist()], dtype=np.int64)
+
+
+class Counts(Protocol):
+    """All items and how many people have each, perhaps spread over many machines. A `Histogram` is one in memory."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the data holds no further item."""
+        ...
+
+    def each(self, step: Callable[[Histogram], Shown]) -> Shown:
+        """Apply a step that treats every item by itself to all items; what it shows, in any order.
+
+        The step gets every item once, in one or many blocks, perhaps on other machines: it must be picklable.
+        """
+        ...
+
+    def of(self, listed: Items) -> Int64s:
+        """The count of each item of a list, zeros included, in the list's own order; other items are left out.
+
+        The list must be public or already released, never the items observed (erratum 4).
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedHistogram:
@@ -53,6 +87,21 @@ class WeightedHistogram:
 
     def __post_init__(self) -> None:
         _check_rows(self.items, self.weights, least=0)
+
+    def each(self, step: Callable[[WeightedHistogram], Items]) -> Items:
+        """See `Weights`."""
+        return step(self)
+
+
+class Weights(Protocol):
+    """All items and their weights, perhaps spread over many machines. A `WeightedHistogram` is one in memory."""
+
+    def each(self, step: Callable[[WeightedHistogram], Items]) -> Items:
+        """Apply a step that treats every item by itself to all items; what it names, in any order.
+
+        The step gets every item once, in one or many blocks, perhaps on other machines: it must be picklable.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +152,11 @@ class UserLists:
 class Incidence(Protocol):
     """A handle on who has what. Duplicated (person, item) rows count once."""
 
-    def weights(self, rule: UniformWeights) -> WeightedHistogram:
+    def weights(self, rule: UniformWeights) -> Weights:
         """Sum of everyone's uniform weights after bounding. Sums do not depend on the order of people."""
         ...
 
-    def counts(self, bound: Bound) -> Histogram:
+    def counts(self, bound: Bound) -> Counts:
         """How many people hold each item after bounding. Always complete."""
         ...
 

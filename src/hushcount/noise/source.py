@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import os
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,11 @@ from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.inputs import Items
 from hushcount.noise import siphash
 
+if TYPE_CHECKING:
+    from hushcount.noise.calls import Call
+
 Rows: TypeAlias = npt.NDArray[np.int64]
+_T = TypeVar("_T")
 
 SECRET_BYTES = 32
 
@@ -47,22 +51,27 @@ class Draws(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ItemKeys:
-    """128-bit keyed digests of items: two equal digests among 10^9 items have probability below 10^-20."""
+    """Items and their 128-bit keyed digests: two equal ones among 10^9 items have probability below 10^-20."""
 
+    items: Items
     digests: npt.NDArray[np.uint64]
 
     def __len__(self) -> int:
-        return len(self.digests[0])
+        return len(self.items)
 
     def at(self, rows: Rows) -> ItemKeys:
         """The keys of some of the items."""
-        return ItemKeys(self.digests[:, rows])
+        return ItemKeys(self.items[rows], self.digests[:, rows])
 
 
 class NoiseSource(Protocol):
     """Where all randomness of one release comes from."""
 
     private: bool
+
+    def perform(self, call: Call[_T]) -> _T:
+        """The outcome of a call: the one place where randomness and private values meet."""
+        ...
 
     def identify(self, items: Items) -> ItemKeys:
         """Digests under this source's key, from which any number of draws for these items can be had."""
@@ -109,9 +118,13 @@ class _MasterKey:
         self._master = master
         self.private = private
 
+    def perform(self, call: Call[_T]) -> _T:
+        return call.draw(self)
+
     def identify(self, items: Items) -> ItemKeys:
         buffer, lengths = _utf8(items.tolist())
-        return ItemKeys(siphash.digest_slices(self._derive("digest", "")[: siphash.KEY_BYTES], buffer, lengths))
+        key = self._derive("digest", "")[: siphash.KEY_BYTES]
+        return ItemKeys(items, siphash.digest_slices(key, buffer, lengths))
 
     def item_draws(self, purpose: str, keys: ItemKeys) -> Draws:
         return _start_item_draws(self._derive("items", purpose)[: siphash.KEY_BYTES], keys)

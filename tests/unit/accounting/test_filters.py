@@ -11,7 +11,7 @@ import pytest
 from hushcount.accounting.filters import Filter
 from hushcount.accounting.spent import Spent
 from hushcount.errors import BudgetExhausted, InvalidParameter, UnsupportedCost
-from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian, Failure, Gaussian
+from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure, Gaussian
 
 TENTH = Cost.of(Gaussian(rho=Decimal("0.1")))
 
@@ -114,3 +114,16 @@ def test_bad_limits_are_refused(rho, delta):
     """A limit that is no amount, or a delta of one, is refused by name."""
     with pytest.raises(InvalidParameter, match="_limit = "):
         Filter(rho, delta)
+
+
+@pytest.mark.parametrize(("rho", "delta", "times"), [("0.1", "0.01", 10), ("0.3", "0.001", 3), ("0.01", "0.03", 3)])
+def test_times_is_how_often_a_cost_can_be_spent(rho, delta, times):
+    """Exactly so many spends are accepted and the next is refused; a cost of nothing fits as often as one likes."""
+    guarded = Filter("1", "0.1")
+    cost = Cost.of(Concentrated(rho=Decimal(rho)), Failure(delta=Decimal(delta)))
+    assert guarded.times(cost) == times
+    for _ in range(times):
+        guarded.spend(cost)
+    assert guarded.times(cost) == 0
+    assert not guarded.fits(cost)
+    assert guarded.times(Cost.of()) == 2**31

@@ -16,9 +16,9 @@ from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, DiscreteGaussian, Failure
-from hushcount.model.inputs import Histogram
+from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.gaussian import discrete_gaussian
+from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import NoiseSource
 
 
@@ -69,7 +69,7 @@ def tail_above(stddev: float, level: int) -> float:
     return float(np.exp(-steps * steps / 2).sum()) / (math.sqrt(2 * math.pi) * stddev) * (1 + 1e-9)
 
 
-def run_gaussian_threshold(histogram: Histogram, plan: GaussianThresholdPlan, source: NoiseSource) -> Outcome:
+def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, source: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the threshold.
 
     Guarantee: delta-approximate rho-zCDP with rho = max_items cap² / (2 sigma²): the discrete Gaussian on integers of
@@ -86,13 +86,23 @@ def run_gaussian_threshold(histogram: Histogram, plan: GaussianThresholdPlan, so
     test is `>` and the tail is the discrete law's own, not the continuous one (errata 29, 32).
     """
     require_complete(histogram)
-    draws = source.item_draws(plan.name, source.identify(histogram.items))
-    noisy = histogram.counts + discrete_gaussian(draws, Fraction(plan.gaussian_stddev) ** 2)
-    shown = noisy > plan.threshold
+
+    def shown(block: Histogram) -> Shown:
+        call = AddGaussian(
+            purpose=plan.name,
+            keys=source.identify(block.items),
+            values=block.counts,
+            reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
+            variance=Fraction(plan.gaussian_stddev) ** 2,
+        )
+        noisy = source.perform(call)
+        return block.items[noisy > plan.threshold], noisy[noisy > plan.threshold]
+
+    items, counts = histogram.each(shown)
     return release_counts(
         plan,
-        histogram.items[shown],
-        noisy[shown],
+        items,
+        counts,
         noise=("discrete-gaussian", plan.gaussian_stddev),
         cutoff=float(plan.threshold),
         source=source,

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from hushcount.mechanisms.counts.rows import listed_counts, release_counts, require_public_list
+from hushcount.mechanisms.counts.rows import release_counts, require_public_list
 from hushcount.mechanisms.plan import pure_epsilon
 from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Pure
-from hushcount.model.inputs import Histogram, Items
+from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.laplace import discrete_laplace
+from hushcount.noise.calls import AddLaplace, Reach
 from hushcount.noise.source import NoiseSource
 
 
@@ -50,7 +50,7 @@ def plan_known_laplace(
     )
 
 
-def run_known_laplace(histogram: Histogram, plan: KnownLaplacePlan, source: NoiseSource) -> Outcome:
+def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, source: NoiseSource) -> Outcome:
     """A noisy count for every listed item, zeros included; items that are not listed are left out.
 
     Guarantee: each count is epsilon-DP, a person moves at most max_items of them: max_items epsilon-DP, max_items
@@ -68,14 +68,18 @@ def run_known_laplace(histogram: Histogram, plan: KnownLaplacePlan, source: Nois
     Source: LI Algorithm 1 with discrete noise on integers.
     """
     require_complete(histogram)
-    counts = listed_counts(histogram, plan.public_items)
     rate = Fraction(plan.epsilon) / plan.per_item_cap
-    draws = source.item_draws(plan.name, source.identify(plan.public_items))
-    noisy = counts + discrete_laplace(draws, rate)
+    call = AddLaplace(
+        purpose=plan.name,
+        keys=source.identify(plan.public_items),
+        values=histogram.of(plan.public_items),
+        reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
+        rate=rate,
+    )
     return release_counts(
         plan,
         plan.public_items,
-        noisy,
+        source.perform(call),
         noise=("discrete-laplace", float(1 / rate)),
         cutoff=None,
         source=source,

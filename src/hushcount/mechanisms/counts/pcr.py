@@ -13,14 +13,13 @@ from hushcount.accounting.filters import Filter
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.rows import release_counts
 from hushcount.mechanisms.plan import concentrated
-from hushcount.mechanisms.ranking import Ranking, bottom_odds, rank, with_bottom
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.gaussian import discrete_gaussian
-from hushcount.noise.gumbel import peel
+from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource
 
 # A rational just below the square root of two: rho doubles with each step (erratum 13: eps <- sqrt(2) eps, not sqrt(2
@@ -156,32 +155,37 @@ def _select(run: _Run, level: int) -> Int64s:
     plan = run.plan
     selection = _selection_cost(plan, level)
     step = selection + _count_cost(plan, level)
-    rate = Fraction(level_epsilon(plan, level)) / plan.per_item_cap
     counts = run.top.counts[run.left]
     boundary = int(counts[min(plan.rows, len(counts) - 1)])
     rows = run.left[counts > boundary]
-    bottom = (boundary + plan.per_item_cap, bottom_odds(plan.rows, Fraction(plan.delta_step)), rate)
-    draws, candidates = with_bottom(
-        run.source, f"pcr/{level}", keys=run.keys.at(rows), counts=run.top.counts[rows], bottom=bottom
+    contest = Contest(
+        keys=run.keys.at(rows),
+        counts=run.top.counts[rows],
+        bottom=(boundary + plan.per_item_cap, bottom_odds(plan.rows, Fraction(plan.delta_step))),
+        epsilon=Fraction(level_epsilon(plan, level)),
+        cap=plan.per_item_cap,
+        most=run.filter.times(step),
     )
-    chosen = []
-    for place in peel(draws, candidates).tolist():
-        if not run.filter.fits(step):
-            break
-        if place == len(rows):
-            run.spend(selection)
-            break
-        run.spend(step)
-        chosen.append(rows[place])
-    return np.array(chosen, dtype=np.int64)
+    order = run.source.perform(contest.call(f"pcr/{level}"))
+    chosen = order[order < len(rows)]
+    for cost in [step] * len(chosen) + [selection] * (len(order) - len(chosen)):
+        run.spend(cost)
+    return rows[chosen]
 
 
 def _count(run: _Run, level: int, chosen: Int64s) -> None:
     stddev, cap = count_stddev(run.plan, level_epsilon(run.plan, level)), run.plan.per_item_cap
     # The product as a fraction: rounded to a double, it could be below what was charged for.
-    noise = discrete_gaussian(run.source.item_draws("pcr/count", run.keys.at(chosen)), (Fraction(stddev) * cap) ** 2)
+    call = AddGaussian(
+        purpose="pcr/count",
+        keys=run.keys.at(chosen),
+        values=run.top.counts[chosen],
+        # Any number of them may move: each was charged for itself.
+        reach=Reach(each=cap),
+        variance=(Fraction(stddev) * cap) ** 2,
+    )
     run.items.append(run.top.items[chosen])
-    run.counts.append(run.top.counts[chosen] + noise)
+    run.counts.append(run.source.perform(call))
     run.stddevs += [stddev * cap] * len(chosen)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.counts.rows import listed_counts, release_counts
+from hushcount.mechanisms.counts.rows import release_counts
 from hushcount.mechanisms.plan import concentrated, root_above
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
 from hushcount.model.amounts import charge, share, whole
@@ -14,7 +14,7 @@ from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost, DiscreteGaussian
 from hushcount.model.inputs import Bound, Incidence
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.gaussian import discrete_gaussian
+from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import NoiseSource
 
 
@@ -72,10 +72,14 @@ def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Out
     """
     named = name_items(incidence, plan.selection, source, without=None, purpose="plume/select")
     bound = Bound(max_items=plan.max_items, salt=source.salt("bound/plume/count"), only=named)
-    counts = listed_counts(incidence.counts(bound), named)
-    noisy = counts + discrete_gaussian(
-        source.item_draws("plume/count", source.identify(named)), Fraction(plan.gaussian_stddev) ** 2
+    call = AddGaussian(
+        purpose="plume/count",
+        keys=source.identify(named),
+        values=incidence.counts(bound).of(named),
+        reach=Reach(each=1, rows=plan.max_items),
+        variance=Fraction(plan.gaussian_stddev) ** 2,
     )
+    noisy = source.perform(call)
     shown = noisy >= plan.least
     return release_counts(
         plan,

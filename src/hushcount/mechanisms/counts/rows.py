@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.plan import Plan
-from hushcount.model.inputs import Histogram, Int64s, Items
+from hushcount.model.inputs import Int64s, Items
 from hushcount.model.outcomes import Law, Outcome
 from hushcount.noise.source import NoiseSource
 
@@ -37,15 +35,6 @@ def release_counts(
         cost=plan.cost,
         private=source.private,
     )
-
-
-def listed_counts(histogram: Histogram, listed: Items) -> Int64s:
-    """The count of each item of a list, zeros included, in the list's own order; items that are not on it are left out.
-
-    The list must be public or already released, never the items observed (erratum 4).
-    """
-    known: Mapping[str, int] = dict(zip(histogram.items.tolist(), histogram.counts.tolist(), strict=True))
-    return np.array([known.get(item, 0) for item in listed.tolist()], dtype=np.int64)
 
 
 def require_public_list(public_items: Items | None) -> Items:

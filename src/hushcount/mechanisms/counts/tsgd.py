@@ -10,17 +10,17 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.counts.rows import listed_counts, release_counts, require_public_list
+from hushcount.mechanisms.counts.rows import release_counts, require_public_list
 from hushcount.mechanisms.plan import pure_epsilon
 from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
-from hushcount.model.inputs import Histogram, Items
+from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import decimals
+from hushcount.noise.calls import AddTruncated, Reach
 from hushcount.noise.source import NoiseSource
-from hushcount.noise.tsgd import truncated_geometric
 
 MOST_ITEMS = 3
 
@@ -80,7 +80,7 @@ def end_mass(epsilon: Decimal, bound: int) -> Fraction:
     return (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
 
 
-def run_tsgd(histogram: Histogram, plan: TsgdPlan, source: NoiseSource) -> Outcome:
+def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the bound.
 
     Guarantee: (epsilon, P[X = bound])-DP for each item, each person being in at most max_items of them (DVGM Theorem
@@ -98,25 +98,30 @@ def run_tsgd(histogram: Histogram, plan: TsgdPlan, source: NoiseSource) -> Outco
     proof (erratum 19), numerics of k (21).
     """
     require_complete(histogram)
-    items, counts = histogram.items, histogram.counts
-    threshold = np.full(len(items), plan.bound, dtype=np.int64)
-    if plan.public_items is not None:
-        listed = listed_counts(histogram, plan.public_items)
-        unlisted = (
-            ~np.isin(items.astype(str), plan.public_items.astype(str)) if len(items) else np.zeros(0, dtype=np.bool_)
+    public = np.array([], dtype=object) if plan.public_items is None else plan.public_items
+    listed = set(public.tolist())
+
+    def above(items: Items, counts: Int64s, threshold: int) -> Shown:
+        call = AddTruncated(
+            purpose=plan.name,
+            keys=source.identify(items),
+            values=counts,
+            reach=Reach(each=1, rows=plan.max_items),
+            rate=Fraction(plan.epsilon),
+            bound=plan.bound,
         )
-        threshold = np.concatenate([np.full(len(listed), plan.public_threshold, dtype=np.int64), threshold[unlisted]])
-        items = np.concatenate([plan.public_items, items[unlisted]])
-        counts = np.concatenate([listed, counts[unlisted]])
-    noise = truncated_geometric(
-        source.item_draws(plan.name, source.identify(items)), Fraction(plan.epsilon), plan.bound
-    )
-    noisy = counts + noise
-    shown = noisy > threshold
+        noisy = source.perform(call)
+        return items[noisy > threshold], noisy[noisy > threshold]
+
+    def unlisted(block: Histogram) -> Shown:
+        own = np.array([item not in listed for item in block.items.tolist()], dtype=np.bool_)
+        return above(block.items[own], block.counts[own], plan.bound)
+
+    first, second = above(public, histogram.of(public), plan.public_threshold), histogram.each(unlisted)
     return release_counts(
         plan,
-        items[shown],
-        noisy[shown],
+        np.concatenate([first[0], second[0]]),
+        np.concatenate([first[1], second[1]]),
         noise=("truncated-geometric", 1 / float(plan.epsilon)),
         cutoff=float(plan.bound + 1),
         source=source,

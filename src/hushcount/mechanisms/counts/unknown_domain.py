@@ -17,7 +17,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.laplace import discrete_laplace
+from hushcount.noise.calls import AddLaplace, Reach
 from hushcount.noise.source import NoiseSource
 
 # How many of the largest counts are looked at, unless a person may have more items than that (LI section 8.3).
@@ -108,19 +108,21 @@ def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, source: 
     above = top.above(plan.rows)
     items, counts = top.items[:above], top.counts[:above]
     rate = Fraction(plan.epsilon) / (plan.per_item_cap * plan.max_items)
-    noisy = counts + discrete_laplace(source.item_draws(plan.name, source.identify(items)), rate)
-    bottom = (
-        int(top.counts[plan.rows])
-        + plan.per_item_cap
-        + plan.offset
-        + int(discrete_laplace(source.draws("bottom", 1), rate)[0])
+    bottom = int(top.counts[plan.rows]) + plan.per_item_cap + plan.offset
+    call = AddLaplace(
+        purpose=plan.name,
+        keys=source.identify(items),
+        values=np.append(counts, bottom),
+        reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
+        rate=rate,
     )
-    shown = noisy > np.int64(bottom)
+    noisy = source.perform(call)
+    shown = np.flatnonzero(noisy[:-1] > noisy[-1])
     return release_counts(
         plan,
         items[shown],
         noisy[shown],
         noise=("discrete-laplace", float(1 / rate)),
-        cutoff=float(bottom),
+        cutoff=float(noisy[-1]),
         source=source,
     )

@@ -16,14 +16,14 @@ from hushcount.mechanisms.selection.union import release_names
 from hushcount.model.amounts import share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
-from hushcount.model.inputs import Histogram
+from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import decimals
-from hushcount.noise.bernoulli import accept
+from hushcount.noise.calls import KeepByTable, Reach
+from hushcount.noise.keep import TABLE_BITS
 from hushcount.noise.source import NoiseSource
 
 MOST_ITEMS = 3
-_BITS = 128
 _LONGEST = 1 << 22
 
 
@@ -66,7 +66,7 @@ def plan_optimal(budget: Budget, max_items: int, *, least: int = 1) -> OptimalPl
     )
 
 
-def run_optimal(histogram: Histogram, plan: OptimalPlan, source: NoiseSource) -> Outcome:
+def run_optimal(histogram: Counts, plan: OptimalPlan, source: NoiseSource) -> Outcome:
     """Name each item with probability pi_opt(number of people).
 
     Guarantee: (epsilon, delta)-DP for each item, and each person is in at most max_items of them: together at most
@@ -83,21 +83,26 @@ def run_optimal(histogram: Histogram, plan: OptimalPlan, source: NoiseSource) ->
     Source: DVGM Theorem 1 and Lemma 1. Corrected: errata 19, 20, 21 (no float comparison, no n1 that is one too large).
     """
     require_complete(histogram)
-    place = np.clip(histogram.counts - (plan.least - 1), 0, len(plan.table) - 1)
-    floats = np.array([entry / 2**_BITS for entry in plan.table])
 
-    def judge(row: int, _: int) -> decimals.Interval:
-        exact = Fraction(plan.table[int(place[row])], 1 << _BITS)
-        return exact, exact
+    def named(block: Histogram) -> Shown:
+        call = KeepByTable(
+            purpose=plan.name,
+            keys=source.identify(block.items),
+            values=block.counts - (plan.least - 1),
+            reach=Reach(each=1, rows=plan.max_items),
+            table=plan.table,
+        )
+        kept = source.perform(call)
+        # Names only: their counts stay behind.
+        return block.items[kept], np.zeros(np.count_nonzero(kept), dtype=np.int64)
 
-    draws = source.item_draws(plan.name, source.identify(histogram.items))
-    kept = accept(draws, floats[place], judge)
-    return release_names(plan, histogram.items[kept], cutoff=float(midpoint(plan)), source=source)
+    items, _ = histogram.each(named)
+    return release_names(plan, items, cutoff=float(midpoint(plan)), source=source)
 
 
 def midpoint(plan: OptimalPlan) -> int:
     """The number of people from which an item is more likely named than not."""
-    half = 1 << (_BITS - 1)
+    half = 1 << (TABLE_BITS - 1)
     return next(n for n, entry in enumerate(plan.table) if entry >= half) + plan.least - 1
 
 
@@ -113,7 +118,7 @@ def keep_table(epsilon: Decimal, delta: Decimal) -> tuple[int, ...]:
         raise InvalidParameter(
             "epsilon", epsilon, "large enough", "No item of fewer than two million people could be named."
         )
-    one, shift = 1 << _BITS, 192
+    one, shift = 1 << TABLE_BITS, 192
     growth = math.floor(decimals.exp(Fraction(epsilon), 60)[0] * (1 << shift))
     step = math.floor(Fraction(delta) * one)
     table = [0]
@@ -152,7 +157,7 @@ def _crossover(epsilon: float, delta: float) -> int:
     return 1 + math.floor(math.log1p(math.tanh(epsilon / 2) * (1 / delta - 1)) / epsilon)
 
 
-def require_complete(histogram: Histogram) -> None:
+def require_complete(histogram: Counts) -> None:
     """Refuse a histogram that lacks items: mechanisms that look at every item need every item."""
     if not histogram.complete:
         raise InvalidInput("this mechanism needs the complete histogram; a truncated one is refused, never used")

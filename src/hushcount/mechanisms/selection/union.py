@@ -11,16 +11,16 @@ import numpy as np
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.plan import Plan, gaussian_noise, inverse_above, pure_epsilon
-from hushcount.mechanisms.selection.keep import keep_gaussian, keep_laplace
 from hushcount.mechanisms.selection.threshold import gaussian_threshold, greedy_threshold, laplace_threshold
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import l1_descent, l2_descent
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure, Gaussian, Pure
-from hushcount.model.inputs import Bound, Incidence, Items, UniformWeights, WeightedHistogram
+from hushcount.model.inputs import Bound, Incidence, Items, UniformWeights, WeightedHistogram, Weights
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.source import NoiseSource
+from hushcount.noise.calls import KeepGaussian, KeepLaplace, Reach
+from hushcount.noise.source import ItemKeys, NoiseSource
 
 Weighting: TypeAlias = Literal["count", "weighted", "policy", "greedy"]
 Primitive: TypeAlias = Literal["laplace", "gaussian"]
@@ -120,12 +120,35 @@ def name_items(
 ) -> Items:
     """One round: the items named, leaving out those named before (`without`)."""
     bound = Bound(max_items=plan.max_items, salt=source.salt(f"bound/{purpose}"), without=without)
-    histogram = _weigh(incidence, plan, bound)
+
+    def named(block: WeightedHistogram) -> Items:
+        keep = source.perform(_keep(block, plan, purpose, source.identify(block.items)))
+        return np.compress(keep, block.items)
+
+    return _weigh(incidence, plan, bound).each(named)
+
+
+def _keep(block: WeightedHistogram, plan: UnionPlan, purpose: str, keys: ItemKeys) -> KeepGaussian | KeepLaplace:
+    """The coins of some items: one person moves all weights together by one unit, in l2 or in l1."""
     if plan.primitive == "gaussian":
-        return keep_gaussian(
-            histogram, stddev=plan.noise_scale, threshold=plan.threshold, source=source, purpose=purpose
+        return KeepGaussian(
+            purpose=purpose,
+            keys=keys,
+            values=block.weights,
+            reach=Reach(l2=block.unit),
+            unit=block.unit,
+            stddev=plan.noise_scale,
+            threshold=plan.threshold,
         )
-    return keep_laplace(histogram, scale=plan.noise_scale, threshold=plan.threshold, source=source, purpose=purpose)
+    return KeepLaplace(
+        purpose=purpose,
+        keys=keys,
+        values=block.weights,
+        reach=Reach(l1=block.unit),
+        unit=block.unit,
+        scale=plan.noise_scale,
+        threshold=plan.threshold,
+    )
 
 
 def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSource) -> Outcome:
@@ -142,7 +165,7 @@ def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSourc
     )
 
 
-def _weigh(incidence: Incidence, plan: UnionPlan, bound: Bound) -> WeightedHistogram:
+def _weigh(incidence: Incidence, plan: UnionPlan, bound: Bound) -> Weights:
     norm: Literal[1, 2] = 2 if plan.primitive == "gaussian" else 1
     match plan.weighting:
         case "count":

@@ -7,17 +7,17 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.counts.rows import listed_counts, require_public_list
+from hushcount.mechanisms.counts.rows import require_public_list
 from hushcount.mechanisms.plan import concentrated, root_below
 from hushcount.mechanisms.selection.optimal import require_complete
-from hushcount.mechanisms.topk.rows import count_stddev, release_top, with_counts
+from hushcount.mechanisms.topk.rows import release_top, with_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Histogram, Items
+from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.gumbel import Candidates, peel
+from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.source import NoiseSource
 
 
@@ -65,7 +65,7 @@ def step_cost(epsilon: Decimal, *, selections: int, counts: int) -> Cost:
     return Cost.of((BoundedRange(epsilon=epsilon), selections), (DiscreteGaussian(rho=rho), counts))
 
 
-def run_known_gumbel(histogram: Histogram, plan: KnownGumbelPlan, source: NoiseSource) -> Outcome:
+def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, source: NoiseSource) -> Outcome:
     """The k names picked by the exponential mechanism without replacement, and noisy counts for them.
 
     Guarantee: k selections of epsilon-bounded range and k counts of epsilon²/8-zCDP: 2k epsilon²/8-zCDP together; no
@@ -82,12 +82,18 @@ def run_known_gumbel(histogram: Histogram, plan: KnownGumbelPlan, source: NoiseS
     Source: LI Algorithm 2, counts by separately drawn Gaussian noise (erratum 6; BEYOND 4).
     """
     require_complete(histogram)
-    counts = listed_counts(histogram, plan.public_items)
+    counts = histogram.of(plan.public_items)
     keys = source.identify(plan.public_items)
-    candidates = Candidates(scores=counts, rate=Fraction(plan.epsilon) / plan.per_item_cap, priors={})
-    chosen = peel(source.item_draws(f"{plan.name}/select", keys), candidates, plan.k)
+    call = Peel(
+        purpose=f"{plan.name}/select",
+        keys=keys,
+        values=counts,
+        reach=Reach(spread=plan.per_item_cap),
+        rate=Fraction(plan.epsilon) / plan.per_item_cap,
+        most=plan.k,
+    )
+    chosen = source.perform(call)
     names = release_top(plan, plan.public_items[chosen], cutoff=None, source=source)
     if not plan.counts:
         return names
-    stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
-    return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), stddev=stddev, source=source)
+    return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), source=source)

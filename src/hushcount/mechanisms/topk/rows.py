@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
+from typing import Protocol
 
 from hushcount.mechanisms.counts.rows import release_counts
 from hushcount.mechanisms.plan import Plan, root_above
 from hushcount.model.inputs import Int64s, Items
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.gaussian import discrete_gaussian
+from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource
+
+
+class TopPlan(Plan, Protocol):
+    """A plan that selects names and counts them at one epsilon for each step."""
+
+    @property
+    def epsilon(self) -> Decimal:
+        """What a selection or a count costs."""
+        ...
+
+    @property
+    def per_item_cap(self) -> int:
+        """By how much one person moves a count."""
+        ...
 
 
 def count_stddev(epsilon: Fraction, per_item_cap: int) -> float:
@@ -36,12 +52,19 @@ def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: Noise
     )
 
 
-def with_counts(
-    names: Outcome, plan: Plan, true_counts: Int64s, *, keys: ItemKeys, stddev: float, source: NoiseSource
-) -> Outcome:
+def with_counts(names: Outcome, plan: TopPlan, true_counts: Int64s, *, keys: ItemKeys, source: NoiseSource) -> Outcome:
     """The names with counts under fresh discrete Gaussian noise, sorted by released count."""
-    noise = discrete_gaussian(source.item_draws(f"{plan.name}/count", keys), Fraction(stddev) ** 2)
+    stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    call = AddGaussian(
+        purpose=f"{plan.name}/count",
+        keys=keys,
+        values=true_counts,
+        # Any number of them may move: each was charged for itself.
+        reach=Reach(each=plan.per_item_cap),
+        variance=Fraction(stddev) ** 2,
+    )
+    noisy = source.perform(call)
     rows = release_counts(
-        plan, names.items, true_counts + noise, noise=("discrete-gaussian", stddev), cutoff=names.cutoff, source=source
+        plan, names.items, noisy, noise=("discrete-gaussian", stddev), cutoff=names.cutoff, source=source
     )
     return replace(rows, cost=names.cost)

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
-
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.plan import concentrated, root_below
-from hushcount.mechanisms.ranking import Ranking, bottom_odds, rank, with_bottom
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
 from hushcount.mechanisms.topk.known_domain import step_cost
-from hushcount.mechanisms.topk.rows import count_stddev, release_top, with_counts
+from hushcount.mechanisms.topk.rows import release_top, with_counts
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.gumbel import Candidates, peel
+from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.source import NoiseSource
 
 
@@ -87,25 +85,28 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: No
     counts have separate noise and no score is released (erratum 6).
     """
     top = rank(histogram, plan.rows)
-    rate = Fraction(plan.epsilon) / plan.per_item_cap
-    place = _threshold_place(top, plan, rate, source)
+    place = _threshold_place(top, plan, source)
     above = top.above(place)
     keys = source.identify(top.items[:above])
-    bottom = (int(top.counts[place]) + plan.per_item_cap, bottom_odds(place, Fraction(plan.delta)), rate)
-    draws, candidates = with_bottom(source, "unknown-gumbel", keys=keys, counts=top.counts[:above], bottom=bottom)
-    order = peel(draws, candidates, plan.k + 1).tolist()
-    before_bottom = order.index(above) if above in order else plan.k
-    chosen = np.array(order[: min(plan.k, before_bottom)], dtype=np.int64)
+    contest = Contest(
+        keys=keys,
+        counts=top.counts[:above],
+        bottom=(int(top.counts[place]) + plan.per_item_cap, bottom_odds(place, Fraction(plan.delta))),
+        epsilon=Fraction(plan.epsilon),
+        cap=plan.per_item_cap,
+        most=plan.k,
+    )
+    order = source.perform(contest.call("unknown-gumbel"))
+    chosen = order[order < above]
     names = replace(
         release_top(plan, top.items[chosen], cutoff=_cutoff(plan, place), source=source), cost=_paid(plan, len(chosen))
     )
     if not plan.counts:
         return names
-    stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
-    return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), stddev=stddev, source=source)
+    return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), source=source)
 
 
-def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, rate: Fraction, source: NoiseSource) -> int:
+def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, source: NoiseSource) -> int:
     """The place i in k..rows, drawn with weight exp(-epsilon threshold_i / cap).
 
     threshold_i = h_(i+1) + cap (1 + ln(i/delta)/epsilon).
@@ -114,11 +115,16 @@ def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, rate: Fraction, sour
     cap, so this is epsilon-bounded range.
     """
     places = range(plan.k, plan.rows + 1)
-    scores = -top.counts[plan.k :]
-    candidates = Candidates(
-        scores=scores, rate=rate, priors={row: Fraction(1, place) for row, place in enumerate(places)}
+    call = Peel(
+        purpose="unknown-gumbel/place",
+        keys=None,
+        values=-top.counts[plan.k :],
+        reach=Reach(spread=plan.per_item_cap),
+        rate=Fraction(plan.epsilon) / plan.per_item_cap,
+        priors={row: Fraction(1, place) for row, place in enumerate(places)},
+        most=1,
     )
-    return places[int(peel(source.draws("unknown-gumbel/place", len(places)), candidates, 1)[0])]
+    return places[int(source.perform(call)[0])]
 
 
 def _paid(plan: UnknownGumbelPlan, found: int) -> Cost:

@@ -1,0 +1,1 @@
+"""The auditor: evidence that the privacy is real. It attacks the build and compares what it finds with what is claimed."""
