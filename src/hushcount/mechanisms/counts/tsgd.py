@@ -98,8 +98,8 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
     proof (erratum 19), numerics of k (21).
     """
     require_complete(histogram)
-    public = np.array([], dtype=object) if plan.public_items is None else plan.public_items
-    listed = set(public.tolist())
+    public = plan.public_items
+    listed = set() if public is None else set(public.tolist())
 
     def above(items: Items, counts: Int64s, threshold: int) -> Shown:
         call = AddTruncated(
@@ -114,14 +114,19 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
         return items[noisy > threshold], noisy[noisy > threshold]
 
     def unlisted(block: Histogram) -> Shown:
+        if not listed:
+            return above(block.items, block.counts, plan.bound)
         own = np.array([item not in listed for item in block.items.tolist()], dtype=np.bool_)
         return above(block.items[own], block.counts[own], plan.bound)
 
-    first, second = above(public, histogram.of(public), plan.public_threshold), histogram.each(unlisted)
+    items, noisy = histogram.each(unlisted)
+    if public is not None:
+        more, theirs = above(public, histogram.of(public), plan.public_threshold)
+        items, noisy = np.concatenate([items, more]), np.concatenate([noisy, theirs])
     return release_counts(
         plan,
-        np.concatenate([first[0], second[0]]),
-        np.concatenate([first[1], second[1]]),
+        items,
+        noisy,
         noise=("truncated-geometric", 1 / float(plan.epsilon)),
         cutoff=float(plan.bound + 1),
         source=source,
