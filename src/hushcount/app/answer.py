@@ -13,9 +13,9 @@ from hushcount.app.receipt import make_receipt
 from hushcount.app.release import Release
 from hushcount.app.request import Request
 from hushcount.app.secret import keyed_version, load_secret
-from hushcount.engines.engine import Engine
+from hushcount.engines.engine import Distributed, Engine, asking, refuse_sequential
 from hushcount.ledger.ledger import StoredRelease
-from hushcount.model.inputs import Bound, Histogram, Incidence
+from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource, new_secret
 
 
@@ -41,10 +41,14 @@ def answer(
         purse: who pays; None where nobody keeps count, as for made-up data.
         say: told the name of each stage as it begins.
     """
+    planned = make_plan(request)
+    if planned.mechanism.sequential and isinstance(engine, Distributed):
+        refuse_sequential(planned.mechanism.name)
     say("looking at the data's columns and version")
     secret = load_secret()
-    version = keyed_version(secret or new_secret(), engine.describe().version)
-    job = _Job(planned=make_plan(request), engine=engine, version=version, secret=secret, say=say)
+    with asking(engine, say):
+        version = keyed_version(secret or new_secret(), engine.describe().version)
+    job = _Job(planned=planned, engine=engine, version=version, secret=secret, say=say)
     release = _draw(job) if purse is None else _paid(job, purse)
     # Only now: a draw that the ledger discarded for somebody else's answer must leave nothing, not even a receipt.
     keep(release.receipt)
@@ -73,9 +77,10 @@ def _draw(job: _Job) -> Release:
     planned = job.planned
     noise = _noise(job)
     job.say("counting people")
-    bounded = _read(job.engine, planned, noise)
-    job.say("adding noise")
-    outcome = planned.mechanism.run(bounded, planned.plan, noise)
+    with asking(job.engine, job.say):
+        bounded = _read(job.engine, planned, noise)
+        job.say("adding noise")
+        outcome = planned.mechanism.run(bounded, planned.plan, noise)
     receipt = make_receipt(planned, job.version, outcome, consistent=isinstance(noise, KeyedSource))
     ends = intervals(outcome)
     return Release(
@@ -102,7 +107,7 @@ def _noise(job: _Job) -> NoiseSource:
     return KeyedSource(job.secret, context)
 
 
-def _read(engine: Engine, planned: Planned, noise: NoiseSource) -> Histogram | Incidence:
+def _read(engine: Engine, planned: Planned, noise: NoiseSource) -> Counts | Incidence:
     """The bounded input that the mechanism wants: nothing else of the data goes any further."""
     request, plan, mechanism = planned.request, planned.plan, planned.mechanism
     if mechanism.wants == "incidence":

@@ -73,7 +73,7 @@ def estimate_request(request: Request) -> Estimate:
 
 def _ask(question: Question, source: object, user: str, item: str | None, options: Options) -> Release:
     request = make_request(question, user=user, item=item, options=options)
-    engine = open_engine(source, options.get("engine", "duckdb"), table=options.get("table"))
+    engine = open_engine(source, options.get("engine"), table=options.get("table"), master=options.get("master"))
     return answer(with_canonical_filter(request, engine), engine, _purse(source, options))
 
 

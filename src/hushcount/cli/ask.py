@@ -63,7 +63,7 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
         warn_of_row_id(given["user"])
         with Stages(quiet=given["quiet"] or given["as_json"]) as stages:
             stages.say("opening the data")
-            engine = open_engine(given["file"], given["engine"] or "duckdb", table=given["table"])
+            engine = open_engine(given["file"], given["engine"], table=given["table"], master=given["master"])
             purse = open_purse(given["file"], ledger=given["ledger"], analyst=given["analyst"], key=given["key"])
             release = answer(with_canonical_filter(request, engine), engine, purse, say=stages.say)
         show_release(release, given)

@@ -29,7 +29,8 @@ _SHARED = (
     click.option("--epsilon", metavar="X", help="Expert: spend (epsilon, delta)."),
     click.option("--delta", metavar="X", help="Expert: the delta, 1e-6 unless said otherwise."),
     click.option("--method", metavar="NAME", help="Expert: a mechanism by name."),
-    click.option("--engine", metavar="NAME", help="What reads the data: duckdb."),
+    click.option("--engine", metavar="NAME", help="What reads the data: duckdb (default) or spark."),
+    click.option("--master", metavar="ADDRESS", help="With --engine spark: where it runs, as spark://host:7077."),
     click.option("--table", metavar="NAME", help="The table, where FILE is a database with several."),
     click.option("--fresh", is_flag=True, help="Draw new noise, and pay again, for a question asked before."),
     click.option("--ledger", metavar="PLACE", help="Where spending is kept: a file or a PostgreSQL address."),
@@ -45,7 +46,7 @@ _SHARED = (
 # What goes to the library, under the library's own names; the rest is about showing.
 LIBRARY = (
     *("text", "ngrams", "where", "keys", "max_items_per_user", "per_item_cap"),
-    *("preset", "error", "rho", "epsilon", "delta", "method", "engine", "k"),
+    *("preset", "error", "rho", "epsilon", "delta", "method", "engine", "master", "k"),
 )
 
 

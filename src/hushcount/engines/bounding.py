@@ -14,12 +14,17 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.engines.hashing import FIRST_SEED, PRIMES
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Int64s = npt.NDArray[np.int64]
 _Int32s = npt.NDArray[np.int32]
 _Uint64s = npt.NDArray[np.uint64]
 _Ints = TypeVar("_Ints", _Int64s, _Int32s)
 _Bools = npt.NDArray[np.bool_]
+
+_P1, _P2, _P3, _P4, _P5 = (np.uint64(prime) for prime in PRIMES)
+_FIRST = np.uint64(FIRST_SEED)
 
 
 def _compiled(function: _Function) -> _Function:
@@ -47,23 +52,53 @@ def find_over(offsets: _Int64s, ids: _Int32s, allowed: _Bools, limit: int) -> tu
 
 
 @_compiled
-def mix(person: np.uint64, item: np.uint64) -> np.uint64:
-    """One 64-bit hash of a pair from its two keyed hashes: the splitmix64 finaliser, over person, then with the item.
-
-    For one person it is a bijection of the item's hash, so two of their items tie only if the items' own hashes
-    collide.
-    """
-    z = person + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31)) ^ item
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def turned(word: np.uint64, bits: int) -> np.uint64:
+    """The bits of a word, rotated to the left."""
+    return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
 @_compiled
-def select(values: _Uint64s, count: int, rank: int) -> np.uint64:
+def finished(state: np.uint64) -> np.uint64:
+    """The last steps of XXH64."""
+    state = (state ^ (state >> np.uint64(33))) * _P2
+    state = (state ^ (state >> np.uint64(29))) * _P3
+    return state ^ (state >> np.uint64(32))
+
+
+@_compiled
+def rounded(lane: np.uint64, word: np.uint64) -> np.uint64:
+    """One word into one lane of XXH64."""
+    return turned(lane + word * _P2, 31) * _P1
+
+
+@_compiled
+def joined(person: np.uint64, item: np.uint64) -> np.int64:
+    """The hash of a pair from what `person_starts` and `item_words` made of the two hashes; with a sign."""
+    return np.int64(finished(turned(person ^ item, 27) * _P1 + _P4))
+
+
+@_compiled
+def person_starts(hashes: _Int64s) -> _Uint64s:
+    """What the hash of a pair begins with, for each person: so it is computed once and not for each of their items."""
+    starts = np.empty(len(hashes), np.uint64)
+    first = _FIRST + _P5 + np.uint64(8)
+    for row in range(len(hashes)):
+        begun = turned(first ^ rounded(np.uint64(0), np.uint64(hashes[row])), 27) * _P1 + _P4
+        starts[row] = finished(begun) + _P5 + np.uint64(8)
+    return starts
+
+
+@_compiled
+def item_words(hashes: _Int64s) -> _Uint64s:
+    """What an item brings into the hash of a pair: once for each item and not for each of its people."""
+    words = np.empty(len(hashes), np.uint64)
+    for row in range(len(hashes)):
+        words[row] = rounded(np.uint64(0), np.uint64(hashes[row]))
+    return words
+
+
+@_compiled
+def select(values: _Int64s, count: int, rank: int) -> np.int64:
     """The value of the given rank (0 is the smallest) among the first `count`; permutes them (Hoare's quickselect)."""
     low, high = 0, count - 1
     while low < high:
@@ -84,7 +119,7 @@ def select(values: _Uint64s, count: int, rank: int) -> np.uint64:
             low = left
         else:
             break
-    found: np.uint64 = values[rank]
+    found: np.int64 = values[rank]
     return found
 
 
@@ -96,11 +131,11 @@ def keep_smallest(
 
     Returns how many stay for each person.
     """
-    people, things = hashes
+    people, things = hashes  # as `person_starts` and `item_words` made them
     held = np.zeros(len(offsets) - 1, np.int64)
     longest = np.max(np.diff(offsets)) if len(offsets) > 1 else 0
-    mixed = np.empty(longest, np.uint64)
-    scratch = np.empty(longest, np.uint64)
+    mixed = np.empty(longest, np.int64)
+    scratch = np.empty(longest, np.int64)
     for person in range(len(offsets) - 1):
         start, stop = offsets[person], offsets[person + 1]
         count = 0
@@ -117,13 +152,13 @@ def keep_smallest(
 
 @_compiled
 def _drop_largest(
-    keep: _Bools, ids: _Int32s, limit: int, person: np.uint64, buffers: tuple[_Uint64s, _Uint64s, _Uint64s]
+    keep: _Bools, ids: _Int32s, limit: int, person: np.uint64, buffers: tuple[_Uint64s, _Int64s, _Int64s]
 ) -> None:
     things, mixed, scratch = buffers
     n = 0
     for place in range(len(ids)):
         if keep[place]:
-            mixed[n] = mix(person, things[ids[place]])
+            mixed[n] = joined(person, things[ids[place]])
             scratch[n] = mixed[n]
             n += 1
     worst = select(scratch, n, limit - 1)
@@ -185,33 +220,66 @@ def sort_by_frequency(starts: _Int64s, places: _Int64s, times: _Int64s) -> None:
 
 
 @_compiled
-def hash_text(buffer: npt.NDArray[np.uint8], start: int, length: int, key: _Uint64s) -> np.uint64:
-    """A 64-bit hash of the bytes of one text, eight at a time through the mixer that also joins person and item.
-
-    The length goes in first, so that a text and the same text with zero bytes behind it differ.
-    """
-    state = mix(key[0], np.uint64(length))
-    for first in range(0, length, 8):
-        block = np.uint64(0)
-        for place in range(min(8, length - first)):
-            block |= np.uint64(buffer[start + first + place]) << np.uint64(8 * place)
-        state = mix(state, block)
-    return mix(state, key[1])
+def word_at(buffer: npt.NDArray[np.uint8], place: int) -> np.uint64:
+    """Eight bytes of a buffer as one word, little end first; the compiler makes one load of it."""
+    word = np.uint64(buffer[place])
+    for byte in range(1, 8):
+        word |= np.uint64(buffer[place + byte]) << np.uint64(8 * byte)
+    return word
 
 
 @_compiled
-def hash_texts(buffer: npt.NDArray[np.uint8], starts: _Int64s, lengths: _Int64s, key: _Uint64s) -> _Uint64s:
+def hash_stripes(buffer: npt.NDArray[np.uint8], start: int, length: int, seed: np.uint64) -> np.uint64:
+    """The part of XXH64 that takes 32 bytes at a time, for texts that have so many."""
+    one, two, three, four = seed + _P1 + _P2, seed + _P2, seed, seed - _P1
+    for place in range(start, start + length - length % 32, 32):
+        one = rounded(one, word_at(buffer, place))
+        two = rounded(two, word_at(buffer, place + 8))
+        three = rounded(three, word_at(buffer, place + 16))
+        four = rounded(four, word_at(buffer, place + 24))
+    state = turned(one, 1) + turned(two, 7) + turned(three, 12) + turned(four, 18)
+    for lane in (one, two, three, four):
+        state = (state ^ rounded(np.uint64(0), lane)) * _P1 + _P4
+    return state
+
+
+@_compiled
+def hash_text(buffer: npt.NDArray[np.uint8], start: int, length: int, seed: np.uint64) -> np.int64:
+    """XXH64 of the bytes of one text, with a sign."""
+    place, end = start, start + length
+    state = seed + _P5
+    if length >= 32:
+        state = hash_stripes(buffer, start, length, seed)
+        place = end - length % 32
+    state += np.uint64(length)
+    while place + 8 <= end:
+        state = turned(state ^ rounded(np.uint64(0), word_at(buffer, place)), 27) * _P1 + _P4
+        place += 8
+    if place + 4 <= end:
+        half = np.uint64(0)
+        for byte in range(4):
+            half |= np.uint64(buffer[place + byte]) << np.uint64(8 * byte)
+        state = turned(state ^ (half * _P1), 23) * _P2 + _P3
+        place += 4
+    while place < end:
+        state = turned(state ^ (np.uint64(buffer[place]) * _P5), 11) * _P1
+        place += 1
+    return np.int64(finished(state))
+
+
+@_compiled
+def hash_texts(buffer: npt.NDArray[np.uint8], starts: _Int64s, lengths: _Int64s, seed: np.uint64) -> _Int64s:
     """The hash of each of several texts in a buffer."""
-    hashes = np.empty(len(starts), np.uint64)
+    hashes = np.empty(len(starts), np.int64)
     for row in range(len(starts)):
-        hashes[row] = hash_text(buffer, starts[row], lengths[row], key)
+        hashes[row] = hash_text(buffer, starts[row], lengths[row], seed)
     return hashes
 
 
 @_compiled
-def hash_integers(values: _Int64s, key: _Uint64s) -> _Uint64s:
+def hash_integers(values: _Int64s, seed: np.uint64) -> _Int64s:
     """The hash of each whole number's decimal text, so that 7 and "7" are the same person."""
-    hashes = np.empty(len(values), np.uint64)
+    hashes = np.empty(len(values), np.int64)
     digits = np.empty(20, np.uint8)
     ten = np.uint64(10)
     for row in range(len(values)):
@@ -226,5 +294,5 @@ def hash_integers(values: _Int64s, key: _Uint64s) -> _Uint64s:
         if negative:
             first -= 1
             digits[first] = np.uint8(45)
-        hashes[row] = hash_text(digits, first, 20 - first, key)
+        hashes[row] = hash_text(digits, first, 20 - first, seed)
     return hashes

@@ -39,10 +39,10 @@ _KINDS: dict[str, Kind] = {
 # Integers that fit into 64 bits with a sign: people with such numbers need no texts.
 _SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 
-_NUMBER = " *-?[0-9]{1,40}(?:[.][0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})? *"
-_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+NUMBER = " *-?[0-9]{1,40}(?:[.][0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})? *"
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _DAY = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2}"
-_MOMENT = f"{_DAY}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{{1,6}})?)?)?"
+MOMENT = f"{_DAY}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{{1,6}})?)?)?"
 
 
 def kind(type_name: str) -> Kind:
@@ -148,12 +148,12 @@ def _text_reading_sql(column: str, reading: Reading) -> str:
         case "text":
             return column
         case "integer" | "real":
-            return f"CASE WHEN regexp_full_match({column}, '{_NUMBER}') THEN TRY_CAST({column} AS DOUBLE) END"
+            return f"CASE WHEN regexp_full_match({column}, '{NUMBER}') THEN TRY_CAST({column} AS DOUBLE) END"
         case "boolean":
-            true, false = (", ".join(map(spelled, words)) for words in (_TRUE, _FALSE))
+            true, false = (", ".join(map(spelled, words)) for words in (TRUE, FALSE))
             return f"CASE WHEN {column} IN ({true}) THEN TRUE WHEN {column} IN ({false}) THEN FALSE END"
         case "moment":
-            return f"CASE WHEN regexp_full_match({column}, '{_MOMENT}') THEN TRY_CAST({column} AS TIMESTAMP) END"
+            return f"CASE WHEN regexp_full_match({column}, '{MOMENT}') THEN TRY_CAST({column} AS TIMESTAMP) END"
         case _:  # pragma: no cover
             assert_never(reading)
 
@@ -177,10 +177,10 @@ def read_value(value: object, reading: Reading) -> Any:  # noqa: ANN401  compara
 
 def _read_text(text: str, reading: Reading) -> float | bool | datetime | None:
     if reading == "boolean":
-        return True if text in _TRUE else False if text in _FALSE else None
+        return True if text in TRUE else False if text in FALSE else None
     if reading == "moment":
         try:
-            return datetime.fromisoformat(text) if re.fullmatch(_MOMENT, text) else None
+            return datetime.fromisoformat(text) if re.fullmatch(MOMENT, text) else None
         except ValueError:
             return None
-    return float(text) if re.fullmatch(_NUMBER, text) else None
+    return float(text) if re.fullmatch(NUMBER, text) else None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import NoReturn, Protocol, runtime_checkable
 
-from hushcount.model.inputs import Bound, Histogram, Incidence
+from hushcount.errors import InvalidParameter
+from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.model.queries import Description, Selection
 
 
@@ -18,13 +21,39 @@ class Engine(Protocol):
         """Columns and version id. Reads no values but what the version id needs."""
         ...
 
-    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
+    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Counts:
         """People per item (capped sums, if the cap is above one), largest first, ties by item; `top` rows if given.
 
-        With a bound, each person's items are bounded first, as the bound says.
+        With a bound, each person's items are bounded first, as the bound says. With `top` it is a `Histogram`; without,
+        the rows may be spread over many machines and in any order.
         """
         ...
 
     def incidence(self, selection: Selection) -> Incidence:
         """A handle on who has what, for mechanisms that weigh people's lists. The per-item cap must be one."""
         ...
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """An engine of many machines: it must be watched, and stopped if nobody waits for it; it cannot list people."""
+
+    def asking(self, say: Callable[[str], None]) -> AbstractContextManager[None]:
+        """All that one question does: progress is told; on leaving, nothing runs on, and changed data is refused."""
+        ...
+
+
+def asking(engine: Engine, say: Callable[[str], None]) -> AbstractContextManager[None]:
+    """What one question stands in, for any engine."""
+    return engine.asking(say) if isinstance(engine, Distributed) else nullcontext()
+
+
+def refuse_sequential(method: str) -> NoReturn:
+    """Say why a policy that visits people one after another does not run on many machines, and what does."""
+    raise InvalidParameter(
+        "method",
+        method,
+        "one that can be spread over machines, such as 'sips'",
+        "A policy visits people one after another, and its choice for each depends on all before, so more machines "
+        "cannot help. Write method='sips', or engine='duckdb'.",
+    )

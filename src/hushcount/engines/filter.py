@@ -131,13 +131,13 @@ def _check(condition: Condition, types: Types) -> None:
         case Missing(column=column):
             find(column, types.items())
         case _:
-            _reading(condition, find(condition.column, types.items()))
+            reading_of(condition, find(condition.column, types.items()))
 
 
-def _reading(condition: _Comparison, type_name: str) -> Reading:
+def reading_of(condition: _Comparison, type_name: str) -> Reading:
     """How the column must be read to be compared with the literals of the condition."""
     held = kind(type_name)
-    found = {_reading_of(value) for value in literals(condition)}
+    found = {_literal_reading(value) for value in literals(condition)}
     if found == {"integer", "real"}:
         found = {"real"}
     if len(found) > 1 or not found <= _READINGS.get(held, set()) or (isinstance(condition, Like) and held != "text"):
@@ -146,7 +146,7 @@ def _reading(condition: _Comparison, type_name: str) -> Reading:
     return "real" if only == "integer" and held != "integer" else only
 
 
-def _reading_of(value: Value) -> Reading:
+def _literal_reading(value: Value) -> Reading:
     match value:
         case bool():
             return "boolean"
@@ -163,9 +163,9 @@ def _reading_of(value: Value) -> Reading:
 
 
 def _comparison_sql(condition: _Comparison, type_name: str) -> tuple[str, list[object]]:
-    reading = _reading(condition, type_name)
+    reading = reading_of(condition, type_name)
     column, hole = reading_sql(condition.column, type_name, reading), f"?::{_CASTS[reading]}"
-    values: list[object] = [_as(value, reading) for value in literals(condition)]
+    values: list[object] = [literal_as(value, reading) for value in literals(condition)]
     match condition:
         case Compare():
             return f"{column} {condition.operator} {hole}", values
@@ -178,11 +178,11 @@ def _comparison_sql(condition: _Comparison, type_name: str) -> tuple[str, list[o
 
 
 def _compares(condition: _Comparison, value: object, type_name: str) -> bool | None:
-    reading = _reading(condition, type_name)
+    reading = reading_of(condition, type_name)
     own = read_value(value, reading)
     if own is None:
         return None
-    others = [_as(other, reading) for other in literals(condition)]
+    others = [literal_as(other, reading) for other in literals(condition)]
     match condition:
         case Compare():
             return bool(_OPERATORS[condition.operator](own, others[0]))
@@ -200,7 +200,7 @@ def _present_sql(column: str, type_name: str) -> str:
     return reading_sql(column, type_name, "real") if kind(type_name) == "real" else quoted(column)
 
 
-def _as(value: Value, reading: Reading) -> Any:  # noqa: ANN401  comparable within one reading
+def literal_as(value: Value, reading: Reading) -> Any:  # noqa: ANN401  comparable within one reading
     """A literal as the column is read."""
     if reading == "moment" and isinstance(value, date):
         return datetime.combine(value, time())

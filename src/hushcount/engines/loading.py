@@ -106,7 +106,7 @@ def _literal_path(path: str) -> str:
 
 
 def _csv_sql(files: Files, paths: str) -> str:
-    headers = {_csv_header(files, path) for path in files.paths}
+    headers = {csv_header(files, path) for path in files.paths}
     if len(headers) > 1:
         raise UnreadableSource(f"{files.name} cannot be read as one table: the first lines of its files differ")
     delimiter, names = headers.pop()
@@ -118,7 +118,7 @@ def _csv_sql(files: Files, paths: str) -> str:
     )
 
 
-def _csv_header(files: Files, path: Path) -> tuple[str, tuple[str, ...]]:
+def csv_header(files: Files, path: Path) -> tuple[str, tuple[str, ...]]:
     """The delimiter and the names of the columns, from the first line alone."""
     delimiter, names = "", list[str]()
     try:

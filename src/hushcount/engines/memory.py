@@ -13,7 +13,6 @@ Rules, all of them functions of values alone, never of the order of rows or of i
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections import defaultdict
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.engines.hashing import Role, role_keys, role_seed
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import (
@@ -41,7 +41,6 @@ from hushcount.model.inputs import (
 Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
 _Integers: TypeAlias = npt.NDArray[np.integer[Any]]
-_Uint64s: TypeAlias = npt.NDArray[np.uint64]
 
 if TYPE_CHECKING:
     from hushcount.model.inputs import Incidence
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 # From here on a second core saves more than it costs to ask it.
 _MANY_PAIRS = 1_000_000
-_LONGEST_KEY = hashlib.blake2b.MAX_KEY_SIZE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,27 +135,27 @@ class MemoryIncidence:
 
     def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
         """Which pairs stay under the bound, and how many for each person."""
-        from hushcount.engines.bounding import find_over, keep_smallest  # noqa: PLC0415  importing it imports numba
+        from hushcount.engines import bounding  # noqa: PLC0415  importing it imports numba
 
         limit = min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
-        if not isinstance(bound.salt, bytes) or not 1 <= len(bound.salt) <= _LONGEST_KEY:
-            # The salt itself stays out of the text: whoever knows it knows which items a person keeps.
-            raise InvalidParameter("salt", "...", f"bytes, from 1 to {_LONGEST_KEY} of them")
+        role_keys(bound.salt, b"person")  # refuses a salt that is none, also where nobody is over the bound
         allowed = np.ones(len(self.items), dtype=np.bool_)
         if bound.only is not None:
             allowed &= _among(self.items, bound.only)
         if bound.without is not None:
             allowed &= ~_among(self.items, bound.without)
-        found = self._in_parts(lambda part: find_over(self._rows_of(part), self.ids, allowed, limit))
+        found = self._in_parts(lambda part: bounding.find_over(self._rows_of(part), self.ids, allowed, limit))
         over = np.concatenate([people for people, _ in found])
         wanted = np.logical_or.reduce([items for _, items in found])
         people = np.zeros(len(over), dtype=np.uint64)
-        people[over] = _hashed(self.users[over], bound.salt, b"person")
+        people[over] = bounding.person_starts(_hashed(self.users[over], bound.salt, b"person"))
         things = np.zeros(len(wanted), dtype=np.uint64)
-        things[wanted] = _hashed(self.items[wanted], bound.salt, b"item")
+        things[wanted] = bounding.item_words(_hashed(self.items[wanted], bound.salt, b"item"))
         keep = np.zeros(len(self.ids), dtype=np.bool_)
         held = self._in_parts(
-            lambda part: keep_smallest(self._rows_of(part), self.ids, allowed, limit, (people[part], things), keep)
+            lambda part: bounding.keep_smallest(
+                self._rows_of(part), self.ids, allowed, limit, (people[part], things), keep
+            )
         )
         return keep, np.concatenate(held)
 
@@ -277,17 +275,13 @@ def _step(unit: int, share: int, norm: Literal[1, 2]) -> int:
     return unit // share if norm == 1 else math.isqrt(unit * unit // share)
 
 
-def _hashed(texts: Items | Int64s, salt: bytes, role: bytes) -> _Uint64s:
-    """A 64-bit keyed hash of each text; `role` keeps the hashes of people, items and the order of people apart.
-
-    Which items a person keeps must be independent of everybody else's data and evenly spread, but need not be
-    unforgeable: so the key is cryptographic, and the mixing of a text into it is fast.
-    """
+def _hashed(texts: Items | Int64s, salt: bytes, role: Role) -> Int64s:
+    """The keyed hash of each text, as `engines.hashing` says."""
     from hushcount.engines.bounding import hash_integers, hash_texts  # noqa: PLC0415  importing it imports numba
 
-    key = np.frombuffer(hashlib.blake2b(digest_size=16, key=salt, person=role).digest(), dtype="<u8").astype(np.uint64)
+    seed = np.uint64(role_seed(salt, role))
     if texts.dtype == np.int64:
-        return hash_integers(texts, key)
+        return hash_integers(texts, seed)
     strings = list(map(str, texts.tolist()))
     joined = "".join(strings)
     if joined.isascii():
@@ -296,10 +290,10 @@ def _hashed(texts: Items | Int64s, salt: bytes, role: bytes) -> _Uint64s:
     else:
         encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
         buffer, lengths = b"".join(encoded), np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-    return hash_texts(np.frombuffer(buffer, dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, key)
+    return hash_texts(np.frombuffer(buffer, dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, seed)
 
 
-def _order(texts: Items | Int64s, hashes: _Uint64s) -> Int64s:
+def _order(texts: Items | Int64s, hashes: Int64s) -> Int64s:
     """Positions by hash, equal hashes by text, so that not even a collision lets the order of rows in."""
     order = np.argsort(hashes)
     if bool(np.any(np.diff(hashes[order]) == 0)):

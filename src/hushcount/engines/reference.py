@@ -14,6 +14,7 @@ import numpy as np
 
 from hushcount.engines.columns import find, find_flat, kind, text_of
 from hushcount.engines.filter import holds, parse
+from hushcount.engines.hashing import FIRST_SEED, Role, hash_bytes, hash_word, role_seed, signed
 from hushcount.engines.text import grams
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.inputs import Bound, Histogram, Items, UniformWeights, UserLists, WeightedHistogram
@@ -22,8 +23,6 @@ from hushcount.model.queries import Description, Selection, TextItems
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine
     from hushcount.model.inputs import Incidence
-
-_WORD = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,29 +162,13 @@ def _is_allowed(item: str, bound: Bound) -> bool:
     return not named and (bound.only is None or item in set(bound.only))
 
 
-def _hash(text: str, salt: bytes, role: bytes) -> int:
-    """The length, then eight bytes at a time, mixed into a key made from the salt."""
-    key = hashlib.blake2b(digest_size=16, key=salt, person=role).digest()
-    encoded = text.encode("utf-8", "surrogatepass")
-    state = _mixed(int.from_bytes(key[:8], "little"), len(encoded))
-    for first in range(0, len(encoded), 8):
-        state = _mixed(state, int.from_bytes(encoded[first : first + 8], "little"))
-    return _mixed(state, int.from_bytes(key[8:], "little"))
+def _hash(text: str, salt: bytes, role: Role) -> int:
+    return signed(hash_bytes(text.encode("utf-8", "surrogatepass"), role_seed(salt, role)))
 
 
 def _pair_hash(person: str, item: str, salt: bytes) -> int:
-    return _mixed(_hash(person, salt, b"person"), _hash(item, salt, b"item"))
-
-
-def _mixed(one: int, two: int) -> int:
-    """The splitmix64 finaliser over the first word, then with the second."""
-    return _finalised(_finalised((one + 0x9E3779B97F4A7C15) & _WORD) ^ two)
-
-
-def _finalised(z: int) -> int:
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _WORD
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _WORD
-    return z ^ (z >> 31)
+    start = hash_word(_hash(person, salt, b"person"), FIRST_SEED)
+    return signed(hash_word(_hash(item, salt, b"item"), start))
 
 
 def _objects(texts: list[str]) -> Items:

@@ -54,7 +54,10 @@ class Files:
 
     def version(self) -> str:
         """A digest of all bytes: the same for copies under other names, another one whenever a byte changes."""
-        digests = [self._tried(partial(_digest, path)) for path in self.paths]
+        return self.version_from([self._tried(partial(_digest, path)) for path in self.paths])
+
+    def version_from(self, digests: list[bytes]) -> str:
+        """The version, from the BLAKE2b digests of the files, in any order."""
         return f"{self.format}-{hashlib.blake2b(b''.join(sorted(digests)), digest_size=16).hexdigest()}"
 
     def _tried(self, action: Callable[[], _T]) -> _T:
@@ -122,6 +125,14 @@ def recognise(source: object, table: str | None = None) -> Source:
         "source",
         type(source).__name__,
         "a file name, a frame (pandas, Polars, Arrow), a DuckDB relation, or a DuckDB connection and a table",
+    )
+
+
+def is_spark(source: object) -> bool:
+    """Whether a source is a DataFrame or a session of Spark, told without importing it."""
+    return any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ in {"DataFrame", "SparkSession"}
+        for kind in type(source).__mro__
     )
 
 

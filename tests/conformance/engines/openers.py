@@ -18,6 +18,8 @@ from hushcount.engines.columns import quoted, text_of
 from hushcount.engines.duckdb import open_duckdb
 from hushcount.engines.engine import Engine
 from hushcount.engines.reference import ReferenceEngine
+from hushcount.engines.spark import open_spark
+from tests.local_spark import local_spark
 
 Columns: TypeAlias = Mapping[str, Sequence[object]]
 
@@ -30,6 +32,28 @@ _ARROW = {
     "TIMESTAMP": pa.timestamp("us"),
 }
 _PANDAS = {"BOOLEAN": "boolean", "BIGINT": "Int64", "DOUBLE": "float64", "TIMESTAMP": "datetime64[us]"}
+
+
+_UTC = pa.timestamp("us", tz="UTC")
+# Values whose texts programs like to write differently, a column of each type, for engines that read Parquet.
+TEXTS_OF_ALL_KINDS = pa.table(
+    {
+        "user": ["a", "b", "c", "d", "e", "f", "g"],
+        "double": pa.array([1e16, 1.0, -0.0, 0.1, 1e-5, float("nan"), float("inf")], pa.float64()),
+        "hard double": pa.array(
+            [2e-3, 2.0e-323, 1.7976931348623157e308, 2.2250738585072014e-308, 1e22, 123456.7, -5e-324]
+        ),
+        "float": pa.array([0.1, 1e16, 16777216.0, 1e-7, -0.0, 3.4028235e38, None], pa.float32()),
+        "decimal": pa.array(["0.0000001", "1.5", "-2.25", "0", "1000", "7", None]).cast(pa.decimal128(20, 7)),
+        "whole decimal": pa.array(["1", "-1", "0", "12345678901234567890", "5", "6", None]).cast(pa.decimal128(20, 0)),
+        "integer": pa.array([2**63 - 1, -(2**63), 0, 7, -7, 1, None], pa.int64()),
+        "small": pa.array([255, 0, 1, 2, 3, 4, None], pa.uint8()),
+        "boolean": pa.array([True, False, True, None, True, False, True]),
+        "date": pa.array([0, -719162, 2932896, 1, -1, 19000, None], pa.int32()).cast(pa.date32()),
+        "moment": pa.array([0, 1, 500_000, -1, 253402300799999999, -62135596800000000, None]).cast(pa.timestamp("us")),
+        "zoned": pa.array([0, 1730615400000000, 1730619000000000, -1, 1720000000123456, 10**15, None]).cast(_UTC),
+    }
+)
 
 
 def typed(columns: Columns) -> dict[str, tuple[str, list[object]]]:
@@ -172,6 +196,33 @@ def _sqlite(columns: Columns, folder: Path) -> Engine:
     return open_duckdb(folder / "data.sqlite")
 
 
+def _spark_frame(columns: Columns, folder: Path) -> Engine:
+    return open_spark(local_spark().createDataFrame(arrow_table(columns)))
+
+
+def _spark_parquet(columns: Columns, folder: Path) -> Engine:
+    local_spark()
+    pq.write_table(arrow_table(columns), folder / "data.parquet")
+    return open_spark(folder / "data.parquet")
+
+
+def _spark_csv(columns: Columns, folder: Path) -> Engine:
+    local_spark()
+    write_delimited(folder / "data.csv", columns, delimiter=",")
+    return open_spark(folder / "data.csv")
+
+
+def _spark_json_lines(columns: Columns, folder: Path) -> Engine:
+    local_spark()
+    write_json_lines(folder / "data.jsonl", {name: [None, *values] for name, values in columns.items()})
+    return open_spark(folder / "data.jsonl")
+
+
+def _spark_view(columns: Columns, folder: Path) -> Engine:
+    local_spark().createDataFrame(arrow_table(columns)).createOrReplaceTempView("events")
+    return open_spark(local_spark(), table="events")
+
+
 def open_reference(columns: Columns, folder: Path) -> Engine:
     """What all others are held against."""
     return ReferenceEngine(columns)
@@ -193,4 +244,13 @@ OPENERS: dict[str, Callable[[Columns, Path], Engine]] = {
     "connection": _connection,
     "duckdb file": _duckdb_file,
     "sqlite": _sqlite,
+}
+
+# Each question to Spark takes a tenth of a second or more, so it has a search of its own, with fewer examples.
+SPARK: dict[str, Callable[[Columns, Path], Engine]] = {
+    "spark frame": _spark_frame,
+    "spark parquet": _spark_parquet,
+    "spark csv": _spark_csv,
+    "spark json lines": _spark_json_lines,
+    "spark view": _spark_view,
 }

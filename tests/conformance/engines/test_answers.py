@@ -15,7 +15,8 @@ from hushcount.errors import InvalidInput, InvalidParameter, UnknownColumn
 from hushcount.model.inputs import Bound, UniformWeights
 from hushcount.model.queries import Selection, TextItems
 from tests.conformance.engines.generated import BOUNDS, CHARACTERS, FILTERS, tables
-from tests.conformance.engines.openers import OPENERS, open_reference
+from tests.conformance.engines.openers import OPENERS, SPARK, open_reference
+from tests.conformance.engines.plain import rows
 
 SELECTION = Selection(user="user", item="item")
 RULES = st.builds(UniformWeights, bound=BOUNDS, norm=st.sampled_from([1, 2]), share=st.sampled_from(["held", "bound"]))
@@ -34,16 +35,10 @@ def opened(request, tmp_path):
     return lambda columns: OPENERS[request.param](columns, tmp_path)
 
 
-@pytest.fixture(params=["reference", *OPENERS])
+@pytest.fixture(params=["reference", *OPENERS, "spark frame", "spark csv"])
 def any_opened(request, tmp_path):
-    """The same, the reference engine included."""
-    return lambda columns: {"reference": open_reference, **OPENERS}[request.param](columns, tmp_path)
-
-
-def rows(histogram):
-    """A histogram as plain values."""
-    values = histogram.counts if hasattr(histogram, "counts") else histogram.weights
-    return histogram.items.tolist(), values.tolist(), getattr(histogram, "complete", None)
+    """The same, the reference engine and Spark included."""
+    return lambda columns: {"reference": open_reference, **OPENERS, **SPARK}[request.param](columns, tmp_path)
 
 
 def lists(found):

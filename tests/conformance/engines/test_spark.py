@@ -1,0 +1,264 @@
+"""Spark gives exactly the answers of the reference engine and of DuckDB: integers, items, releases, versions."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from hushcount.app.planning import make_plan
+from hushcount.app.request import make_request
+from hushcount.engines import hashing
+from hushcount.engines import spark as engine_module
+from hushcount.engines.duckdb import open_duckdb
+from hushcount.engines.reference import ReferenceEngine
+from hushcount.engines.spark import open_spark
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.inputs import Bound, UniformWeights
+from hushcount.model.queries import Selection, TextItems
+from hushcount.noise.source import KeyedSource, NoiseContext
+from tests.conformance.engines import plain
+from tests.conformance.engines.generated import BOUNDS, FILTERS, tables
+from tests.conformance.engines.openers import SPARK, TEXTS_OF_ALL_KINDS
+from tests.conformance.engines.plain import rows
+from tests.local_spark import local_spark
+from tests.unit.mechanisms.made_inputs import PUBLIC, rows_of_people
+
+SELECTION = Selection(user="user", item="item")
+# Each question takes Spark a good part of a second here: few examples, several questions to each, and no shrinking.
+SEARCH = settings(
+    max_examples=3,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _steps_travel_by_value():
+    """Workers know nothing of the tests' modules."""
+    local_spark()
+    from pyspark import cloudpickle  # noqa: PLC0415  heavy
+
+    for module in (plain, sys.modules[__name__]):
+        cloudpickle.register_pickle_by_value(module)
+    yield
+    for module in (plain, sys.modules[__name__]):
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.mark.parametrize("kind", ["spark frame", "spark parquet", "spark csv"])
+@SEARCH
+@given(data=st.data())
+def test_spark_agrees_with_the_reference(kind, tmp_path, data):
+    """People per item, bounded and capped, filtered, and weighed."""
+    columns, bound = data.draw(tables()), data.draw(BOUNDS)
+    cap, top = data.draw(st.sampled_from([1, 3])), data.draw(st.integers(1, 4))
+    ours, theirs = SPARK[kind](columns, tmp_path), ReferenceEngine(columns)
+    capped = replace(SELECTION, per_item_cap=cap)
+    filtered = replace(SELECTION, where=data.draw(FILTERS))
+    rule = UniformWeights(
+        bound=bound, norm=data.draw(st.sampled_from([1, 2])), share=data.draw(st.sampled_from(["held", "bound"]))
+    )
+
+    assert rows(ours.histogram(capped, top=top)) == rows(theirs.histogram(capped, top=top))
+    assert rows(ours.histogram(capped, bound=bound)) == rows(theirs.histogram(capped, bound=bound))
+    if _all_typed(columns):
+        assert rows(ours.histogram(filtered)) == rows(theirs.histogram(filtered))
+    with ours.asking(str):
+        assert rows(ours.incidence(SELECTION).weights(rule)) == rows(theirs.incidence(SELECTION).weights(rule))
+
+
+def _all_typed(columns):
+    """Whether every column that filters compare holds a value: one without any has another type in each source."""
+    return all(any(value is not None for value in columns[name]) for name in ("age", "tag", "day"))
+
+
+@pytest.mark.parametrize("kind", ["spark json lines", "spark view"])
+def test_further_sources_agree(kind, tmp_path):
+    """The same rows from other places."""
+    columns = {"user": [1, 1, 2, None, 3], "item": ["x", "x", "y", "y", ""], "age": [1, 2, 3, 4, None]}
+    engine = SPARK[kind](columns, tmp_path)
+    selection = replace(SELECTION, where="age <= 3")
+
+    assert rows(engine.histogram(selection, top=5)) == (["x", "y"], [1, 1], True)
+    assert {name for name, _ in engine.describe().columns} == set(columns)
+
+
+def test_values_of_all_kinds_have_the_same_text(tmp_path):
+    """Numbers, dates and moments, to the ends of their ranges, zones included, as DuckDB writes them."""
+    pq.write_table(TEXTS_OF_ALL_KINDS, tmp_path / "kinds.parquet")
+    ours, theirs = open_spark(tmp_path / "kinds.parquet"), open_duckdb(tmp_path / "kinds.parquet")
+
+    names = TEXTS_OF_ALL_KINDS.column_names[1:]
+    # One job for all columns.
+    parts = [ours._rows(Selection(user="user", item=name)).selectExpr(f"'{name}' AS name", "item") for name in names]  # noqa: SLF001
+    found = functools.reduce(lambda one, two: one.unionAll(two), parts).toArrow().to_pylist()
+
+    for name in names:
+        told = sorted({row["item"] for row in found if row["name"] == name})
+        assert told == sorted(theirs.histogram(Selection(user="user", item=name)).items.tolist()), name
+
+
+def test_words_agree():
+    """Python itself splits texts, on the workers."""
+    bodies = ["The cat, the CAT http://a.b/c", "日本 สวัสดี don’t", None, "e\u0301 İ Σ x-y"]
+    columns = {"user": ["a", "b", "c", "d"], "body": bodies}
+    selection = Selection(user="user", item=TextItems(column="body", shortest=1, longest=2), per_item_cap=3)
+    engine = open_spark(local_spark().createDataFrame(pa.table(columns)))
+
+    assert rows(engine.histogram(selection)) == rows(ReferenceEngine(columns).histogram(selection))
+
+
+def test_sparks_own_hash_is_ours():
+    """For every length up to two stripes, and for texts beyond ASCII."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+    texts = ["x" * n for n in range(70)] + ["é日😀" * n for n in range(8)]
+    first, second = hashing.role_keys(b"salt", b"item")
+    column = F.xxhash64(F.lit(first).cast("bigint"), F.lit(second).cast("bigint"), F.col("text"))
+    found = local_spark().createDataFrame(pa.table({"text": texts})).select("text", column).collect()
+
+    assert len(found) == len(texts)
+    for text, hashed in found:
+        assert hashed == hashing.signed(hashing.hash_bytes(text.encode(), hashing.role_seed(b"salt", b"item")))
+
+
+def test_steps_are_exact():
+    """The root that Java takes is set right: every share up to 2000 and around squares."""
+    shares = sorted({*range(1, 2000), *(n * n + d for n in range(50, 1100, 7) for d in (-1, 0, 1)), 2**20, 4**20})
+    frame = local_spark().createDataFrame(pa.table({"share": shares}))
+    for norm in (1, 2):
+        found = frame.select("share", engine_module._step(2**30, norm).alias("step")).toArrow().to_pydict()  # noqa: SLF001
+        expected = [2**30 // share if norm == 1 else math.isqrt(2**60 // share) for share in found["share"]]
+
+        assert found["step"] == expected
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The people and items that all mechanisms are tried on, as a file."""
+    users, items = rows_of_people(shuffle=1)
+    path = tmp_path_factory.mktemp("made") / "made.parquet"
+    pq.write_table(pa.table({"user": users, "item": items}), path)
+    return path
+
+
+def released(engine, mechanism, **more):
+    """The outcome of a mechanism on an engine, with noise that is a function of the question alone."""
+    options = {"method": mechanism.name, "keys": PUBLIC.tolist(), "epsilon": "3", "delta": "1e-4", **more}
+    options["max_items_per_user"] = 2 if mechanism.name in {"optimal", "tsgd", "tsgd-public"} else 20
+    if mechanism.question == "top":
+        options["k"] = 4
+    planned = make_plan(make_request(mechanism.question, user="user", item="item", options=options))
+    context = NoiseContext(query="q", data_version="v", mechanism=mechanism.name, mechanism_version=1)
+    noise = KeyedSource(b"k" * 32, context)
+    from hushcount.app.answer import _read  # noqa: PLC0415  the one line of the product that reads
+
+    outcome = mechanism.run(_read(engine, planned, noise), planned.plan, noise)
+    return outcome.items.tolist(), None if outcome.counts is None else outcome.counts.tolist(), outcome.cost
+
+
+PARALLEL = [mechanism for mechanism in MECHANISMS if not mechanism.sequential]
+
+
+@pytest.mark.parametrize("mechanism", PARALLEL, ids=lambda mechanism: mechanism.name)
+def test_releases_are_the_same(mechanism, made):
+    """Drawn block by block on workers, every mechanism shows what it shows in one process, to the last integer."""
+    ours, theirs = open_spark(made), open_duckdb(made)
+    with ours.asking(str):
+        found = released(ours, mechanism)
+
+    assert found == released(theirs, mechanism)
+    assert found[0], "nothing was shown: the comparison would hold for any engine"
+
+
+@pytest.mark.parametrize("few", [10**6, 0], ids=["broadcast", "shuffle"])
+def test_sips_shuffles_no_more_than_the_paper(few, made, monkeypatch):
+    """SIPS section 4.1: at most 3 (I - 1) + 2 shuffles for I rounds; ours are the exchanges of the executed plans."""
+    monkeypatch.setattr(engine_module, "FEW_ITEMS", few)
+    engine = open_spark(made)
+    exchanges, plans = [], []
+    collected = engine_module._collected  # noqa: SLF001
+
+    def counted(name, frame):
+        answer = collected(name, frame)
+        plan = frame._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001
+        plans.append(plan)
+        exchanges.append(_exchanges(plan.partition("InMemoryRelation")[0]))
+        return answer
+
+    monkeypatch.setattr(engine_module, "_collected", counted)
+    sips = next(mechanism for mechanism in MECHANISMS if mechanism.name == "sips")
+    with engine.asking(str):
+        found = released(engine, sips)
+    by_person = _exchanges(plans[0].partition("InMemoryRelation")[2])
+
+    assert found == released(open_duckdb(made), sips)
+    assert len(exchanges) == 3
+    assert by_person == 1
+    assert exchanges == ([1, 1, 1] if few else [1, 3, 3])
+    assert by_person + sum(exchanges) <= 3 * (3 - 1) + 2
+
+
+def _exchanges(plan):
+    """The shuffles of a plan as it was run at last."""
+    final = plan.partition("== Initial Plan ==")[0]
+    return final.count("Exchange hashpartitioning") + final.count("Exchange RoundRobin")
+
+
+def test_lists_are_refused(made):
+    """Policies need them, and no cluster makes them faster."""
+    with pytest.raises(InvalidParameter, match="method='sips'"):
+        open_spark(made).incidence(SELECTION).lists(Bound(max_items=1, salt=b"s"), "key")
+
+
+def test_named_items_are_left_out_either_way(made, monkeypatch):
+    """A short list goes to every worker, a long one is shuffled; bounds, and names that no table can hold, agree."""
+    named = np.array(["item 00", "item 03", "nobody", "\ud800"], dtype=object)
+    theirs = open_duckdb(made).incidence(SELECTION)
+    for few in (10**6, 0):
+        monkeypatch.setattr(engine_module, "FEW_ITEMS", few)
+        ours = open_spark(made).incidence(SELECTION)
+        for bound in (
+            Bound(max_items=3, salt=b"s", without=named),
+            Bound(max_items=3, salt=b"s", only=named, without=named[:1]),
+        ):
+            assert sorted(rows(ours.counts(bound))[0]) == sorted(rows(theirs.counts(bound))[0])
+            assert sorted(rows(ours.counts(bound))[1]) == sorted(rows(theirs.counts(bound))[1])
+
+
+def test_the_version_of_a_file_is_that_of_every_engine(made, monkeypatch):
+    """By this process, or by the workers if the files are large."""
+    expected = open_duckdb(made).describe().version
+
+    assert open_spark(made).describe().version == expected
+    monkeypatch.setattr("hushcount.engines.spark_version._FEW_BYTES", 0)
+    assert open_spark(made).describe().version == expected
+
+
+def test_the_version_of_a_frame_changes_with_its_rows():
+    """With a value, a repeated row, a value in another column, a type; and not with the order of rows."""
+    spark = local_spark()
+
+    def version(table):
+        return open_spark(spark.createDataFrame(table)).describe().version
+
+    first = pa.table({"a": ["x", None, "y"], "b": [None, "x", "z"]})
+    others = [
+        pa.table({"a": ["x", None, "Y"], "b": [None, "x", "z"]}),
+        pa.table({"a": ["x", None, "y", "y"], "b": [None, "x", "z", "z"]}),
+        pa.table({"a": ["x", "x", "y"], "b": [None, None, "z"]}),
+        pa.table({"b": ["x", None, "y"], "a": [None, "x", "z"]}),
+    ]
+
+    assert version(first) == version(first.take([2, 0, 1]))
+    assert len({version(table) for table in [first, *others]}) == 5

@@ -1,0 +1,45 @@
+"""One small Spark session in this process, for all tests of a run; started when first asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.spark import need_java
+
+# Spark's own settings, for tests: two threads, few partitions, no web page, no state beside the tests.
+_SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.app.name": "hushcount-tests",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.driver.memory": "1g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.default.parallelism": "2",
+    "spark.sql.session.timeZone": "America/New_York",
+}
+
+
+@cache
+def local_spark() -> Any:
+    """The session. Its time zone is not UTC, since answers must not depend on it."""
+    need_java()
+    from hushcount.engines.spark_session import quietly  # noqa: PLC0415  only for these tests
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    folder = Path(tempfile.mkdtemp(prefix="hushcount-spark-"))
+    with quietly():
+        from pyspark.sql import SparkSession  # noqa: PLC0415  heavy
+
+        builder = SparkSession.builder.config("spark.sql.warehouse.dir", str(folder / "tables"))
+        for name, value in _SETTINGS.items():
+            builder = builder.config(name, value)
+        return builder.config("spark.local.dir", str(folder)).getOrCreate()
