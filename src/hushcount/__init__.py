@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hushcount import audit
     from hushcount.app.questions import count, estimate, top, vocab
     from hushcount.app.release import Release
 
-__all__ = ["Release", "__version__", "count", "estimate", "top", "vocab"]
+__all__ = ["Release", "__version__", "audit", "count", "estimate", "top", "vocab"]
 __version__ = "0.1.0"
 
 _HOME = {
+    "audit": "hushcount.audit",
     "count": "hushcount.app.questions",
     "estimate": "hushcount.app.questions",
     "top": "hushcount.app.questions",
@@ -26,4 +28,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be 
         raise AttributeError(f"module 'hushcount' has no attribute {name!r}")
     import importlib  # noqa: PLC0415  as above
 
-    return getattr(importlib.import_module(_HOME[name]), name)
+    home = importlib.import_module(_HOME[name])
+    return home if _HOME[name] == f"hushcount.{name}" else getattr(home, name)

@@ -14,12 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushcount.audit.twins.weightings import (
+    algorithm_4_as_printed,
+    algorithm_8,
+    order_by_set_size,
+    uniform_without_dedupe,
+)
 from hushcount.engines.memory import incidence
 from hushcount.mechanisms.weighting import kernels
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import L1_UNIT, l1_descent, l2_descent, l2_radius
 from hushcount.model.inputs import Bound, UniformWeights
-from tests.broken_weightings import algorithm_4_as_printed, algorithm_8, order_by_set_size, uniform_without_dedupe
 from tests.unit.weighting.made_lists import as_dict, encode, l1, l2_squared
 
 ROWS = st.lists(st.tuples(st.integers(0, 6), st.sampled_from("abcdefgh")), max_size=40)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from hushcount.accounting import basic, units, zcdp
+from hushcount.audit.twins import formulas
 from hushcount.mechanisms.counts.known_domain import plan_known_laplace, run_known_laplace
 from hushcount.mechanisms.counts.unknown_domain import difference_tail, plan_unknown_laplace
 from hushcount.mechanisms.ranking import bottom_odds, rank
@@ -54,7 +55,7 @@ def shown_against_nothing(rows: int, odds: float) -> float:
 def test_erratum_1_printed_threshold_multiplies_delta(place, fetched, times):
     """ln(min(place, fetched - place)/delta) lets through up to 999 times delta; ln(place/delta) delta at most."""
     delta = 1e-12
-    printed = broken_twins.bottom_odds_as_printed(place, fetched, delta)
+    printed = formulas.bottom_odds_as_printed(place, fetched, delta)
     ours = float(bottom_odds(place, Fraction(delta)))
 
     assert shown_against_nothing(place, printed) / delta == pytest.approx(times, rel=1e-6)
@@ -63,7 +64,7 @@ def test_erratum_1_printed_threshold_multiplies_delta(place, fetched, times):
 
 def test_erratum_1_printed_threshold_vanishes_at_the_last_row():
     """With the place at the last fetched row the printed bottom has no weight at all: everything is released."""
-    assert shown_against_nothing(1000, broken_twins.bottom_odds_as_printed(1000, 1000, 1e-10)) == 1
+    assert shown_against_nothing(1000, formulas.bottom_odds_as_printed(1000, 1000, 1e-10)) == 1
     assert shown_against_nothing(1000, float(bottom_odds(1000, Fraction(1, 10**10)))) <= 1e-10
 
 
@@ -77,7 +78,7 @@ def test_erratum_1_printed_threshold_fails_on_small_inputs():
         return max(math.fsum(p for names, p in two.items() if names not in one) for one, two in laws)
 
     assert worst(float(bottom_odds(rows, Fraction(1, 10)))) <= delta
-    assert worst(broken_twins.bottom_odds_as_printed(rows, 4, delta)) > 2 * delta
+    assert worst(formulas.bottom_odds_as_printed(rows, 4, delta)) > 2 * delta
 
 
 # Erratum 2: the choice of the threshold's place
@@ -253,7 +254,7 @@ def test_erratum_5_the_appendix_constant_breaks_delta(epsilon, delta, max_items)
 
     assert spent(plan.offset) <= delta
     assert spent(plan.offset - 1) > delta
-    assert spent(broken_twins.appendix_a_offset(epsilon, delta, max_items)) > 2 * delta
+    assert spent(formulas.appendix_a_offset(epsilon, delta, max_items)) > 2 * delta
 
 
 # Erratum 6: what leaves the mechanism

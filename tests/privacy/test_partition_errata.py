@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from hushcount.accounting import basic, zcdp
+from hushcount.audit.twins import formulas
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.tsgd import end_mass, plan_tsgd
 from hushcount.mechanisms.selection.optimal import keep_probability, keep_table, midpoint, plan_optimal
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.noise.bernoulli import accept
-from tests import broken_twins
 from tests.privacy.exact import truncated_geometric, worst_hockey_stick
 
 ONE = 1 << 128
@@ -105,7 +105,7 @@ def test_erratum_21_a_crossover_one_too_large_breaks_the_fourth_inequality(epsil
     allowed, growth = Fraction(share) * (1 + Fraction(1, 10**9)), growth_between(epsilon)[1]
 
     def broken(crossover: int) -> set[int]:
-        table = broken_twins.keep_table_past_crossover(rate, share, crossover, 2 * first)
+        table = formulas.keep_table_past_crossover(rate, share, crossover=crossover, length=2 * first)
         return broken_inequalities([Fraction(entry) for entry in table], growth, allowed, scale=1)
 
     assert not broken(first)
@@ -145,7 +145,7 @@ def test_erratum_21_the_coin_is_finer_than_a_double(bits):
     assert toss(chance * (1 - Fraction(1, 10**6)))
     assert not toss(chance * (1 + Fraction(1, 10**6)))
     assert not toss(chance)
-    assert broken_twins.chance_of_double_at_most(float(chance)) >= 64 * chance
+    assert formulas.chance_of_double_at_most(float(chance)) >= 64 * chance
 
 
 @pytest.mark.parametrize("least", [1, 2, 10])

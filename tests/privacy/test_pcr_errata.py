@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.filters import Filter
+from hushcount.audit.twins import formulas
 from hushcount.errors import InvalidInput
 from hushcount.mechanisms.counts import pcr
 from hushcount.mechanisms.counts.pcr import count_stddev, level_epsilon, plan_pcr, run_pcr
@@ -67,7 +68,7 @@ def test_erratum_11_unclamped_counts_cost_more_than_their_reserve(relative_error
     """With eq. (2) as printed a success costs 2.0 or 9.9 times epsilon²/4; clamped, never more than once."""
     plan = paper_plan(relative_error=relative_error)
     epsilon = float(plan.epsilon_first)
-    printed = broken_twins.unclamped_stddev(relative_error, LOG_ODDS, epsilon)
+    printed = formulas.unclamped_stddev(relative_error, LOG_ODDS, epsilon)
     ours = count_stddev(plan, plan.epsilon_first)
 
     assert (epsilon**2 / 8 + 1 / (2 * printed**2)) / (epsilon**2 / 4) == pytest.approx(times, abs=0.05)
@@ -78,7 +79,7 @@ def test_erratum_11_unclamped_counts_cost_more_than_their_reserve(relative_error
 def test_erratum_11_the_clamp_acts_below_its_condition(relative_error):
     """The clamp rests exactly where r (epsilon + ln(kbar/delta*)) >= 3: from r = 0.0869 on at the first epsilon."""
     plan = paper_plan(relative_error=relative_error)
-    free = broken_twins.unclamped_stddev(relative_error, LOG_ODDS, float(plan.epsilon_first))
+    free = formulas.unclamped_stddev(relative_error, LOG_ODDS, float(plan.epsilon_first))
     at_rest = relative_error * (float(plan.epsilon_first) + LOG_ODDS) >= 3
 
     assert at_rest == (relative_error >= 0.0869)
@@ -190,7 +191,7 @@ def test_erratum_13_rho_doubles_with_each_step():
     plan = paper_plan()
     steps = [level_epsilon(plan, level) for level in range(20)]
 
-    assert broken_twins.next_epsilon_as_rendered(0.0005) == pytest.approx(0.0316, abs=1e-4)
+    assert formulas.next_epsilon_as_rendered(0.0005) == pytest.approx(0.0316, abs=1e-4)
     assert float(steps[1]) == pytest.approx(0.000707, abs=1e-6)
     for before, after in itertools.pairwise(steps):
         assert Decimal("1.9999999") < (after / before) ** 2 < Decimal("2.0000001")

@@ -12,6 +12,8 @@ from scipy import stats
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.convert import split_delta
+from hushcount.audit.twins import formulas
+from hushcount.audit.twins.weightings import greedy_threshold_as_printed
 from hushcount.engines.memory import incidence
 from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold
 from hushcount.mechanisms.selection.sips import plan_sips, run_sips
@@ -90,7 +92,7 @@ def test_a_greedy_person_stays_hidden_however_they_split(epsilon, max_items, del
 def test_erratum_36_a_threshold_for_one_novel_item_multiplies_delta(held, epsilon, times):
     """GW's threshold lets a person with many own items through 19 or 605 times as often; the repaired one does not."""
     delta = 1e-9
-    printed = broken_twins.single_item_threshold(1 / epsilon, delta)
+    printed = greedy_threshold_as_printed(epsilon, delta)
     ours = greedy_threshold(1 / epsilon, Decimal("1e-9"), held)
     weights = [1.0] + [0.0] * (held - 1)
 
@@ -197,8 +199,8 @@ def test_erratum_29_shares_of_delta_survive_small_numbers():
             exact = 1 - (1 - mpmath.mpf(delta)) ** (mpmath.mpf(1) / parts)
             assert exact * (1 - 1e-14) <= split_delta(delta, parts) <= exact
 
-    assert broken_twins.share_as_printed(1e-15, 100) == 0
-    assert broken_twins.share_as_printed(1e-10, 300) * 300 / 1e-10 == pytest.approx(1 - 1.33e-4, abs=1e-6)
+    assert formulas.share_as_printed(1e-15, 100) == 0
+    assert formulas.share_as_printed(1e-10, 300) * 300 / 1e-10 == pytest.approx(1 - 1.33e-4, abs=1e-6)
 
 
 @pytest.mark.parametrize("delta", ["1e-15", "1e-20", "1e-30"])
@@ -211,7 +213,7 @@ def test_erratum_29_thresholds_of_small_deltas_are_finite_and_right(delta):
 
     assert max(shown) <= mpmath.mpf(delta)
     assert max(shown) >= mpmath.mpf(delta) * 0.999999
-    assert math.isinf(stats.norm.isf(broken_twins.share_as_printed(float(delta), 50)))
+    assert math.isinf(stats.norm.isf(formulas.share_as_printed(float(delta), 50)))
 
 
 @pytest.mark.parametrize(("rho", "max_items", "cap"), [("0.1", 1, 1), ("0.5", 3, 1), ("2", 2, 5)])

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 from hushcount.accounting import basic, gdp, zcdp
@@ -100,6 +101,7 @@ def cutoff_sentence(receipt: Receipt) -> str:
     return f"Items held by fewer than about {receipt.cutoff:,.0f} people are unlikely to be shown."
 
 
+@lru_cache(maxsize=1024, typed=True)
 def best_epsilon(cost: Cost, total_delta: Number) -> float:
     """The smallest epsilon at this delta that any accountant with a theorem for all of the cost can show."""
     accountants: tuple[Accountant, ...] = (zcdp, gdp, basic)

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from hushcount.cli.main import main
 
-main(prog_name="hushcount")
+# Guarded: processes that the command starts read this file again.
+if __name__ == "__main__":
+    main(prog_name="hushcount")

@@ -10,6 +10,7 @@ import click
 from hushcount import __version__
 from hushcount.cli.advise import advise
 from hushcount.cli.ask import count, top, vocab
+from hushcount.cli.audit import audit
 from hushcount.cli.budget import budget
 from hushcount.cli.demo import demo
 from hushcount.cli.ledger import ledger
@@ -29,5 +30,5 @@ def main() -> None:
     """
 
 
-for verb in (count, top, vocab, demo, receipt, budget, ledger, advise):
+for verb in (count, top, vocab, demo, receipt, budget, ledger, advise, audit):
     main.add_command(verb)

@@ -8,9 +8,7 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
-from hushcount.mechanisms.weighting.greedy import greedy
-from hushcount.mechanisms.weighting.policy import L1_UNIT, l1_descent, l2_descent
-from tests.broken_weightings import (
+from hushcount.audit.twins.weightings import (
     algorithm_4_as_printed,
     algorithm_8,
     greedy_as_coded,
@@ -23,6 +21,8 @@ from tests.broken_weightings import (
     uniform_of_untruncated_size,
     uniform_without_dedupe,
 )
+from hushcount.mechanisms.weighting.greedy import greedy
+from hushcount.mechanisms.weighting.policy import L1_UNIT, l1_descent, l2_descent
 from tests.unit.weighting.made_lists import as_dict, encode, l1, l2_squared
 
 T = 4

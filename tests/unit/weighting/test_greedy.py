@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hushcount.audit.twins.weightings import greedy_as_coded
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import L1_UNIT
-from tests.broken_weightings import greedy_as_coded
 from tests.unit.weighting.made_lists import as_dict, encode
 
 PEOPLE = st.lists(st.lists(st.integers(0, 7), unique=True, max_size=6), max_size=12)

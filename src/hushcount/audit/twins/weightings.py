@@ -1,4 +1,4 @@
-"""Weightings as printed or coded, kept only so that tests can show what is wrong with them. None is safe to use.
+"""Weightings as printed or coded, kept only to be found out by the auditor and the tests. None is safe to use.
 
 Plain Python on plain lists: a list of people, each a list of their items. `start` gives the weights that earlier
 people, the same ones in both runs, have left behind. Weights come back as a dictionary of the items that would get
@@ -7,8 +7,8 @@ noise.
 
 from __future__ import annotations
 
+import hashlib
 import math
-import random
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
@@ -53,7 +53,9 @@ def algorithm_8(people: People, *, cutoff: float, start: Mapping[Hashable, float
     return weights
 
 
-def greedy_as_coded(people: People, *, cutoff: int, start: Mapping[Hashable, Fraction] | None = None) -> ExactWeights:
+def greedy_as_coded(
+    people: People, *, cutoff: int | Fraction, start: Mapping[Hashable, Fraction] | None = None
+) -> ExactWeights:
     """Greedy weighting on unbounded lists, every item of which gets noise (erratum 36a)."""
     weights = dict(start or {})
     for items in people:
@@ -85,9 +87,8 @@ def noised_as_printed(people: People) -> set[Hashable]:
 
 def order_reseeded_by_size(people: People) -> list[Sequence[Hashable]]:
     """A random order seeded by how many people there are, so that one more person reshuffles all (erratum 28)."""
-    order = list(people)
-    random.Random(len(order)).shuffle(order)
-    return order
+    places = sorted(range(len(people)), key=lambda place: hashlib.sha256(f"{len(people)} {place}".encode()).digest())
+    return [people[place] for place in places]
 
 
 def order_by_popularity(people: People) -> list[Sequence[Hashable]]:

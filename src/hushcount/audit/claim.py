@@ -1,0 +1,64 @@
+"""Claims: what a run says about its privacy, as the whole curve from epsilon to delta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from hushcount.accounting import basic, gdp, zcdp
+from hushcount.audit.finding import Point
+from hushcount.errors import InvalidParameter
+from hushcount.model.amounts import Number, amount
+from hushcount.model.costs import Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """In plain words, and as a function: for every epsilon, the largest delta that the claim allows."""
+
+    words: str
+    delta: Callable[[float], float]
+
+    def curve(self, epsilons: Iterable[float]) -> tuple[Point, ...]:
+        """The claim at some epsilons, for a picture."""
+        return tuple(Point(epsilon=epsilon, delta=self.delta(epsilon)) for epsilon in epsilons)
+
+
+def pair_claim(epsilon: Number, delta: Number) -> Claim:
+    """(epsilon, delta)-DP and all that follows from it.
+
+    Below epsilon the worst pair of laws that the claim allows has delta' = delta + (1 - delta) (e^epsilon - e^epsilon')
+    / (1 + e^epsilon) (Kairouz, Oh and Viswanath 2015, the dominating pair of randomised response).
+    """
+    claimed, failing = float(amount("epsilon", epsilon)), float(amount("delta", delta))
+    if failing >= 1:
+        raise InvalidParameter("delta", delta, "below one", "A delta of one allows everything.")
+
+    def allowed(level: float) -> float:
+        if level >= claimed:
+            return failing
+        return failing + (1 - failing) * (math.exp(claimed) - math.exp(level)) / (1 + math.exp(claimed))
+
+    return Claim(words=f"({claimed:.4g}, {failing:.4g})-DP", delta=allowed)
+
+
+def cost_claim(cost: Cost) -> Claim:
+    """What a cost means: at each epsilon the least delta that any of the accountants gives."""
+    curves: list[Callable[[float], float]] = []
+    words = ""
+    if basic.supports(cost):
+        whole = basic.guarantee(cost)
+        pair = pair_claim(whole.epsilon, whole.delta)
+        words, curves = pair.words, [pair.delta]
+    for accountant in (zcdp, gdp):
+        if accountant.supports(cost):
+            spent = accountant.spent(cost)
+            words = words or f"{float(spent.delta):.4g}-approximate {float(spent.rho):.4g}-zCDP"
+            curves.append(lambda level, accountant=accountant: accountant.delta(cost, level))  # type: ignore[misc]
+    return Claim(words=words, delta=lambda level: min(curve(level) for curve in curves))
+
+
+def own_epsilon(cost: Cost) -> float | None:
+    """The one epsilon that a cost made of pure and approximate steps states; None where it is a curve only."""
+    return float(basic.guarantee(cost).epsilon) if basic.supports(cost) else None

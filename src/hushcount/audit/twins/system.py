@@ -1,0 +1,129 @@
+"""Broken twins of the product around the mechanisms: each makes one mistake that a system check must catch."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hushcount.app.release import Release
+from hushcount.app.request import Options, Question
+from hushcount.audit.finding import Finding
+from hushcount.audit.product import ITEM, Product, Said, ask, draw
+from hushcount.audit.system import SYSTEM_CHECKS, run_check
+from hushcount.errors import HushcountError, UnreadableSource
+from hushcount.mechanisms.plan import Plan
+from hushcount.mechanisms.table import Mechanism
+from hushcount.model.inputs import Histogram
+from hushcount.model.outcomes import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemTwin:
+    """A broken product: its name, the erratum or rule that it breaks, what is wrong, the check that must catch it."""
+
+    name: str
+    erratum: str
+    what: str
+    check: str
+    product: Product
+
+    def attack(self, *, quick: bool) -> Finding | None:
+        """The finding of its check if the mistake is caught; None if it goes unseen."""
+        check = next(check for check in SYSTEM_CHECKS if check.name == self.check)
+        finding = run_check(check, self.product, quick=quick)
+        return None if finding.holds else replace(finding, subject=self.name)
+
+
+def _ask_under_one_version(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+    """Noise that is a function of the question alone, the same for all data."""
+    if options.get("ledger", False) is not False:
+        return ask(question, path, options, version=version)
+    return ask(question, path, options, version="always the same")
+
+
+def _ask_in_storage_order(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+    """Rows in the order in which their items first stand in the file."""
+    release = ask(question, path, options, version=version)
+    with path.open(encoding="utf-8", newline="") as file:
+        first = {row[ITEM]: place for place, row in reversed(list(enumerate(csv.DictReader(file))))}
+    order = np.argsort([first.get(item, -1) for item in release.items.tolist()], kind="stable")
+    counts, low, high = (None if rows is None else rows[order] for rows in (release.counts, release.low, release.high))
+    return replace(release, items=release.items[order], counts=counts, low=low, high=high)
+
+
+def _ask_and_quote(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+    """Errors that quote the line at which they happened."""
+    try:
+        return ask(question, path, options, version=version)
+    except HushcountError as error:
+        line = path.read_bytes().splitlines()[-1].decode("utf-8", "replace")
+        raise UnreadableSource(f"{error} The last line that was read: {line}") from error
+
+
+def _say_little(words: Sequence[str]) -> Said:  # noqa: ARG001  whatever the command
+    """A command line that leaks nothing: the mistake is elsewhere, and starting processes takes time."""
+    return Said(code=0, out="popular", err="")
+
+
+def _ask_and_pay_again(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+    """Every call is charged, although a repeat is answered from the ledger."""
+    release = ask(question, path, options, version=version)
+    if options.get("ledger", False) is not False and not options.get("fresh"):
+        ask(question, path, {**options, "fresh": True}, version=version)
+    return release
+
+
+def _draw_slowly(mechanism: Mechanism, histogram: Histogram, plan: Plan) -> Outcome:
+    """A sampler that counts up to its draw, as textbook samplers of the geometric law do."""
+    outcome = draw(mechanism, histogram, plan)
+    if outcome.counts is not None and outcome.noise_scale is not None:
+        off = np.abs(outcome.counts - histogram.counts[: len(outcome.counts)]) / outcome.noise_scale
+        for _ in range(int(_STEPS * off.sum())):
+            pass
+    return outcome
+
+
+# So many empty steps for each noise scale that a draw takes about as long as the rest of a small release.
+_STEPS = 40_000
+
+SYSTEM_TWINS: tuple[SystemTwin, ...] = (
+    SystemTwin(
+        name="charged twice",
+        erratum="errata 9 and 41",
+        what="a repeat is charged, although the stored bytes are returned",
+        check="repeat spends once",
+        product=Product(ask=_ask_and_pay_again),
+    ),
+    SystemTwin(
+        name="reused seed on changed data",
+        erratum="erratum 9",
+        what="equal noise on two versions of the data, which cancels in their difference",
+        check="changed data, new noise",
+        product=Product(ask=_ask_under_one_version),
+    ),
+    SystemTwin(
+        name="canary in an error",
+        erratum="CONTRIBUTING, rule 4",
+        what="an error quotes the line at which it happened",
+        check="canaries stay silent",
+        product=Product(ask=_ask_and_quote, command=_say_little),
+    ),
+    SystemTwin(
+        name="order of input leaking into output",
+        erratum="erratum 6",
+        what="rows come in the order in which the file has them",
+        check="order tells nothing",
+        product=Product(ask=_ask_in_storage_order),
+    ),
+    SystemTwin(
+        name="slow draw tells its size",
+        erratum="Jin et al. 2022",
+        what="a draw takes longer the larger it is",
+        check="time tells nothing",
+        product=Product(draw=_draw_slowly),
+    ),
+)

@@ -1,0 +1,272 @@
+"""The exact step of the audit: every mechanism of the table holds on every small table, and what is broken is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, given, settings, target
+from hypothesis import strategies as st
+
+from hushcount.audit.enumeration import DrawsOutsideHook
+from hushcount.audit.exact import QUICK, compare, exact, merged
+from hushcount.audit.neighbours import Neighbours, table
+from hushcount.audit.subject import subjects
+from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
+from hushcount.noise.calls import AddGaussian, AddLaplace, AddTruncated, KeepGaussian, KeepLaplace, Peel
+from hushcount.noise.source import SystemSource
+
+SUBJECTS = subjects(quick=True)
+FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
+NAMES = [mechanism.name for mechanism in MECHANISMS]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: f"{subject.name}, {subject.variant}")
+def test_every_mechanism_keeps_its_claim(subject):
+    """No pair of neighbours shows more than is claimed, nor does a run cost more than it charged."""
+    finding = exact(subject, quick=True)
+
+    assert finding.holds, finding
+    assert (finding.subject, finding.step, finding.claimed) == (subject.name, "exact", subject.claim.words)
+    assert len(finding.points) == len(finding.claim) > 20
+    assert all(seen.delta <= said.delta + 1e-9 for seen, said in zip(finding.points, finding.claim, strict=True))
+    assert max(point.delta for point in finding.points) > 0
+
+
+@pytest.mark.parametrize(
+    "name", ["weighted-laplace", "count-gaussian", "greedy", "optimal", "tsgd", "plume", "policy-gaussian", "sips"]
+)
+def test_the_claim_is_nearly_reached(name):
+    """Where a proof is tight the search finds it: a family that comes nowhere near the claim would show nothing."""
+    finding = exact(FIRST[name], quick=True)
+
+    assert any(seen.delta > 0.95 * said.delta > 0.01 for seen, said in zip(finding.points, finding.claim, strict=True))
+
+
+HELD = st.lists(st.sampled_from("aaabbc"), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_search_for_the_worst_table_breaks_no_claim(name):
+    """Random small tables, driven towards the largest loss: any person may go, rows may repeat, people may be many."""
+    subject = FIRST[name]
+
+    @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(HELD, st.lists(HELD, max_size=3), st.integers(1, 6))
+    def search(held, others, copies):
+        rows = [("the person", item) for item in held]
+        rows += [(f"{n}, {copy}", item) for n, other in enumerate(others) for copy in range(copies) for item in other]
+        ratio = compare(subject, Neighbours(rows=tuple(rows), person="the person", where="found"), quick=True)
+        target(ratio)
+        assert ratio <= 1
+
+    search()
+
+
+class Changed:
+    """A source that changes calls on their way: a mechanism that miscalibrates them."""
+
+    def __init__(self, inner, change):
+        self.inner, self.change, self.private = inner, change, inner.private
+
+    def perform(self, call):
+        """The outcome of the changed call."""
+        return self.inner.perform(self.change(call))
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+def with_calls(subject, change):
+    """The subject with every call changed."""
+    return replace(
+        subject, name="twin", run=lambda data, plan, source: subject.run(data, plan, Changed(source, change))
+    )
+
+
+def sharper(call):
+    """The same call with its scale 20 % too small."""
+    match call:
+        case AddLaplace() | AddTruncated() | Peel():
+            return replace(call, rate=call.rate / Fraction(4, 5))
+        case AddGaussian():
+            return replace(call, variance=call.variance * Fraction(16, 25))
+        case KeepGaussian():
+            return replace(call, stddev=call.stddev * 0.8)
+        case KeepLaplace():
+            return replace(call, scale=call.scale * 0.8)
+    return call
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "optimal"])
+def test_noise_20_percent_too_small_is_found(name):
+    """Whatever the kind of noise, by its curve or by its price."""
+    assert not exact(with_calls(FIRST[name], sharper), quick=True).holds
+
+
+@pytest.mark.parametrize("name", ["known-laplace", "tsgd", "weighted-gaussian"])
+def test_noise_20_percent_too_small_is_found_by_the_curve_alone(name):
+    """A sampler that is off shows in no call and no price; the curve finds it too."""
+    finding = exact(with_calls(FIRST[name], sharper), quick=True, effort=replace(QUICK, stop_when_broken=False))
+
+    assert not finding.holds
+    assert finding.measured.startswith("delta ")
+    assert any(seen.delta > said.delta for seen, said in zip(finding.points, finding.claim, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("tsgd", lambda plan: replace(plan, bound=plan.bound - 1)),
+        ("gaussian-threshold", lambda plan: replace(plan, threshold=plan.threshold - 1)),
+        ("count-gaussian", lambda plan: replace(plan, threshold=plan.threshold - 0.25)),
+        ("policy-laplace", lambda plan: replace(plan, threshold=plan.threshold - 0.25)),
+        ("optimal", lambda plan: replace(plan, table=(*plan.table[:1], *plan.table[2:]))),
+        ("optimal", lambda plan: replace(plan, max_items=plan.max_items + 1)),
+        ("known-laplace", lambda plan: replace(plan, per_item_cap=2, epsilon=plan.epsilon * 3)),
+    ],
+)
+def test_a_plan_that_is_one_off_is_found(name, change):
+    """A threshold one too low, a table one step short, a bound one too high: the claim stays what it was."""
+    subject = FIRST[name]
+
+    assert not exact(replace(subject, plan=change(subject.plan)), quick=True).holds
+
+
+@pytest.mark.parametrize("name", ["unknown-gumbel", "pcr"])
+def test_wrong_bottom_odds_are_found(name):
+    """Bottom with a third of its odds: items of one person alone are shown three times as often."""
+
+    def weaker(call):
+        if not isinstance(call, Peel) or call.last is None:
+            return call
+        return replace(call, priors={row: prior / 3 for row, prior in call.priors.items()})
+
+    finding = exact(with_calls(FIRST[name], weaker), quick=True)
+
+    assert not finding.holds
+    assert "nobody else has" in finding.where or "held" in finding.where
+
+
+def test_an_uncharged_bottom_is_found():
+    """A top list that pays for its items and not for the bottom that ends it (erratum 3)."""
+    subject = FIRST["unknown-gumbel"]
+
+    def free_bottom(data, plan, source):
+        outcome = subject.run(data, plan, source)
+        if len(outcome.items) == plan.k:
+            return outcome
+        events = [
+            (event, times - 1 if isinstance(event, BoundedRange) else times) for event, times in outcome.cost.events
+        ]
+        return replace(outcome, cost=Cost.of(*events))
+
+    finding = exact(replace(subject, name="twin", run=free_bottom), quick=True)
+
+    assert not finding.holds
+    assert "charged were" in finding.measured
+
+
+def test_a_charge_above_the_reserve_is_found():
+    """Whoever reserves less than a run can cost overspends."""
+    subject = FIRST["gaussian-threshold"]
+
+    def dear(data, plan, source):
+        outcome = subject.run(data, plan, source)
+        return replace(outcome, cost=outcome.cost + Cost.of(DiscreteGaussian(rho=Decimal("0.1"))))
+
+    finding = exact(replace(subject, run=dear), quick=True)
+
+    assert not finding.holds
+    assert "more than was reserved" in finding.measured
+
+
+@pytest.mark.parametrize("inner", [lambda source: source, lambda source: SystemSource()], ids=["draws", "a source"])
+def test_draws_outside_the_hook_are_found(inner):
+    """A mechanism that draws by itself is a finding, whatever it says that it claims."""
+    subject = FIRST["known-laplace"]
+
+    class Bypass:
+        """A source whose calls draw by themselves."""
+
+        def __init__(self, source):
+            self.source, self.private = source, source.private
+
+        def perform(self, call):
+            """Past the hook."""
+            return call.draw(inner(self.source))
+
+        def identify(self, items):
+            """Keys that fit."""
+            return inner(self.source).identify(items)
+
+    finding = exact(
+        replace(subject, run=lambda data, plan, source: subject.run(data, plan, Bypass(source))), quick=True
+    )
+
+    assert not finding.holds
+    assert "outside the hook" in finding.where
+    with pytest.raises(DrawsOutsideHook):
+        compare(
+            replace(subject, run=lambda data, plan, source: subject.run(data, plan, Bypass(source))),
+            table({}, "a", "alone"),
+            quick=True,
+        )
+
+
+def test_blocks_of_one_draw_are_priced_as_one():
+    """Listed and unlisted items in two calls: one person has no more items because of that."""
+    subject = FIRST["tsgd-public"]
+    calls = []
+
+    def note(call):
+        calls.append(call)
+        return call
+
+    rows = (("p", "a"), ("p", "c"), ("q", "d"))
+    with_calls(subject, note).answer(rows, SystemSource())
+    (one,) = merged(tuple((call, call.values) for call in calls))
+
+    assert len(calls) == 2
+    assert len(one[0].values) == one[1] == sum(len(call.values) for call in calls)
+    assert len(merged(tuple((call, call.values) for call in [*calls, *calls]))) == 3
+
+
+def test_a_second_draw_for_the_same_items_is_found():
+    """Noise drawn twice and averaged: the law of each call is right, and one of them is not paid for."""
+    subject = FIRST["gaussian-threshold"]
+
+    class Twice:
+        """A source that draws every call twice."""
+
+        def __init__(self, source):
+            self.source, self.private = source, source.private
+
+        def perform(self, call):
+            """The mean of two draws, rounded."""
+            return (self.source.perform(call) + self.source.perform(call)) // 2
+
+        def __getattr__(self, name):
+            return getattr(self.source, name)
+
+    finding = exact(replace(subject, run=lambda data, plan, source: subject.run(data, plan, Twice(source))), quick=True)
+
+    assert not finding.holds
+    assert "charged were" in finding.measured
+
+
+def test_the_same_verdict_every_time():
+    """Effort is counted in runs, so that a finding does not depend on the machine."""
+    one, two = (exact(FIRST["unknown-gumbel"], quick=True) for _ in range(2))
+
+    assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
+    assert "neighbours" in one.looked
+    assert "runs" in one.looked
+
+
+def test_no_neighbours_are_no_proof():
+    """A subject without tables to try has shown nothing, so it does not hold."""
+    assert not exact(replace(FIRST["tsgd"], neighbours=lambda: iter(())), quick=True).holds

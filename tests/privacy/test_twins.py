@@ -1,0 +1,72 @@
+"""Every broken twin is caught, by the step that is said to catch it, and its sound original is not accused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hushcount.audit.twins import TWINS
+from hushcount.audit.twins.system import SYSTEM_TWINS
+from tests.architecture.test_errata import P0, P1
+
+BY_NAME = {twin.name: twin for twin in TWINS}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_twin_is_caught(name):
+    """The auditor reports it as broken, under its name, and says which step saw what on which data."""
+    twin = BY_NAME[name]
+
+    found = twin.attack(quick=True)
+
+    assert found is not None
+    assert (found.subject, found.step, found.holds) == (name, twin.caught_by, False)
+    assert found.measured
+    assert found.where
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_sound_original_is_not_accused(name):
+    """The same attack on the mechanism without the mistake finds nothing."""
+    assert BY_NAME[name].acquit(quick=True) is None
+
+
+def test_names_are_unique():
+    """A verdict names one twin."""
+    names = [twin.name for twin in (*TWINS, *SYSTEM_TWINS)]
+
+    assert len(set(names)) == len(names)
+
+
+def test_every_erratum_has_a_twin():
+    """Each erratum that breaks a guarantee is a twin's mistake."""
+    words = " ".join(twin.erratum for twin in (*TWINS, *SYSTEM_TWINS))
+    errata = {
+        int(number) for part in re.findall(r"errat(?:um|a) ([\d, and]+)", words) for number in re.findall(r"\d+", part)
+    }
+
+    assert not (P0 | P1) - errata
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Laplace noise 20 % too small",
+        "Gaussian noise 20 % too small",
+        "k-TSGD noise 20 % too small",
+        "coin noise 20 % too small",
+        "Gumbel noise 20 % too small",
+        "threshold one too low",
+        "names sorted by true count",
+        "released Gumbel scores",
+        "bottom not charged",
+        "no dedupe",
+        "reused seed on changed data",
+        "float low bits",
+        "order of input leaking into output",
+    ],
+)
+def test_every_rule_has_a_twin(rule):
+    """The mistakes that are easily made without any paper are there too."""
+    assert rule in {twin.name for twin in (*TWINS, *SYSTEM_TWINS)}
