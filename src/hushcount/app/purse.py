@@ -55,11 +55,20 @@ class Purse:
 
 
 def open_purse(
-    source: object, *, ledger: str | Path | None = None, analyst: str | None = None, key: str | None = None
+    source: object,
+    *,
+    ledger: str | Path | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+    key: str | None = None,
 ) -> Purse:
-    """The purse for a source: the ledger that is named, or HUSHCOUNT_LEDGER, or one file in the project's folder."""
+    """The purse for a source: the ledger that is named, or HUSHCOUNT_LEDGER, or one file in the project's folder.
+
+    `dataset` is what the ledger calls the data; without it, a file's own name, and for a frame one that is made up.
+    """
     where = str(ledger or os.environ.get("HUSHCOUNT_LEDGER") or project_ledger())
-    return Purse(ledger=open_ledger(where), analyst=analyst or _analyst(), dataset=_dataset_name(source), key=key)
+    named = dataset or _dataset_name(source)
+    return Purse(ledger=open_ledger(where), analyst=analyst or _analyst(), dataset=named, key=key)
 
 
 def known_balance(source: object, *, ledger: str | Path | None = None) -> Balance | None:

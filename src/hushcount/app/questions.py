@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Unpack
 
 from hushcount.accounting import zcdp
@@ -81,7 +82,20 @@ def _purse(source: object, options: Options) -> Purse | None:
     ledger = options.get("ledger")
     if ledger is False:
         return None
-    return open_purse(source, ledger=ledger or None, analyst=options.get("analyst"), key=options.get("key"))
+    return open_purse(
+        source,
+        ledger=ledger or None,
+        dataset=options.get("dataset") or _table_name(source, options.get("table")),
+        analyst=options.get("analyst"),
+        key=options.get("key"),
+    )
+
+
+def _table_name(source: object, table: str | None) -> str | None:
+    """A table of a session or a connection is known by its name: the object that holds it comes and goes."""
+    if table is None or isinstance(source, str | Path):
+        return None
+    return f"the table {table} of a {type(source).__name__}"
 
 
 def with_canonical_filter(request: Request, engine: Engine) -> Request:

@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
         table: the table, where the source is a database with several.
         fresh: draw new noise, and pay again, instead of giving the same answer to the same question.
         ledger: where spending is kept: a file or a PostgreSQL address; False for data that nobody needs protecting in.
+        dataset: what the ledger calls the data; a frame that may change needs one, or each state has its own budget.
         analyst: who asks, if not the user of this computer.
         key: a name for this attempt: repeating a call that may have failed, with the same key, never pays twice.
     """
@@ -72,6 +73,7 @@ class Options(TypedDict, total=False):
     table: str
     fresh: bool
     ledger: str | Path | Literal[False]
+    dataset: str
     analyst: str
     key: str
 

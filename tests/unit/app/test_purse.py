@@ -6,8 +6,11 @@ import getpass
 from dataclasses import replace
 from decimal import Decimal
 
+import duckdb
+import pyarrow as pa
 import pytest
 
+import hushcount
 from hushcount.accounting import zcdp
 from hushcount.app import answer as spine
 from hushcount.app import archive
@@ -248,3 +251,30 @@ def patch_step(monkeypatch, purse, engine, step, when):
         monkeypatch.setattr(type(owner), name, lambda _self, *args, **kwargs: dies(*args, **kwargs))
     else:
         monkeypatch.setattr(owner, name, dies)
+
+
+def test_a_frame_that_changes_keeps_its_budget_under_a_name(tmp_path):
+    """Two states of a named frame are charged to one account; without a name each state starts a new one."""
+
+    def spending(people, **options):
+        frame = pa.table({"user": list(range(people)) * 2, "item": ["a"] * people + ["b"] * people})
+        place = tmp_path / "frames.sqlite"
+        hushcount.count(frame, user="user", item="item", ledger=place, analyst="ann", **options)
+        purse = open_purse("", ledger=place, analyst="ann", dataset="readers")
+        return purse.balance("").spent.rho
+
+    once, twice = spending(400, dataset="readers"), spending(401, dataset="readers")
+    assert 0 < once < twice
+    assert spending(402) == twice
+
+
+def test_a_table_of_a_connection_is_known_by_its_name(tmp_path):
+    """A table that changes keeps its budget, whichever connection it is asked through."""
+    for people in (400, 401):
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE log AS SELECT range AS reader, 'a' AS item FROM range(?)", [people])
+        hushcount.count(
+            connection, table="log", user="reader", item="item", ledger=tmp_path / "t.sqlite", analyst="ann"
+        )
+    purse = open_purse("", ledger=tmp_path / "t.sqlite", analyst="ann", dataset="the table log of a DuckDBPyConnection")
+    assert purse.balance("").spent.rho > Decimal("0.1")
