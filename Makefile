@@ -23,7 +23,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench bench-ledger lock clean postgres
+.PHONY: help demo test check bench bench-ledger bench-spark lock clean postgres java
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -31,8 +31,9 @@ help:  ## List these commands
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
 
-test: check postgres  ## Run all checks, then all tests
-	$(BIN)/python -m pytest -n 2 --durations=10 $(ARGS)
+# Tests that share a cluster stay in one process: loadgroup.
+test: check postgres java  ## Run all checks, then all tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=10 $(ARGS)
 
 # The ledger is tested on a real PostgreSQL: the tests start a private server of their own and stop it.
 postgres:
@@ -41,6 +42,16 @@ postgres:
 			echo "Installing PostgreSQL (once)"; \
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; \
 		else echo "No PostgreSQL here: its tests are skipped, with a word (Debian: apt-get install postgresql)"; fi; fi
+
+# Spark runs on Java 17 or newer; the tests start a private cluster of their own and stop it.
+java:
+	@run="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	found=$$("$$run" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -1); \
+	if [ "$${found:-0}" -lt 17 ]; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && [ -z "$$JAVA_HOME" ]; then \
+			echo "Installing Java 17 (once)"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null; \
+		else echo "No Java 17 or newer here: the Spark tests are skipped, with a word (Debian: apt-get install openjdk-17-jre-headless)"; fi; fi
 
 check: $(INSTALLED)  ## Style, format, types and import rules
 	$(BIN)/ruff check $(PATHS)
@@ -53,6 +64,9 @@ bench: $(INSTALLED)  ## Measure speed as ratios to a plain query, in one run
 
 bench-ledger: $(INSTALLED) postgres  ## Measure the ledger on SQLite and PostgreSQL beside pgbench
 	$(BIN)/python -m benchmarks.ledger $(ARGS)
+
+bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions of people, one core and two
+	PYTHONPATH=. $(BIN)/python benchmarks/spark.py $(ARGS)
 
 lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and write them to requirements.lock
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }

@@ -1,0 +1,35 @@
+"""The suite itself: without Java the tests of Spark cannot go missing unseen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+PROBE = "from tests.spark import need_java\n\n\ndef test_probe():\n    need_java()\n"
+
+
+@pytest.mark.parametrize(
+    ("ci", "outcome", "words"),
+    [("true", "1 failed", "CI is set"), ("", "1 skipped", "install the package 'openjdk-17-jre-headless'")],
+)
+def test_missing_java_is_told(tmp_path, ci, outcome, words):
+    """Without Java a test of Spark is skipped with a clear word; in CI it fails."""
+    probe = tmp_path / "test_probe.py"
+    probe.write_text(PROBE, encoding="utf-8")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    run = subprocess.run(  # noqa: S603 (our own program, no outside input)
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--rootdir", str(tmp_path), str(probe)],
+        cwd=tmp_path,
+        env={**environ, "PYTHONPATH": str(ROOT), "JAVA_HOME": str(tmp_path / "nowhere"), "CI": ci},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert outcome in run.stdout, run.stdout + run.stderr
+    assert words in run.stdout
