@@ -24,6 +24,8 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "3",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "America/New_York",
+    # Compiling a query takes longer than interpreting it on so few rows; the tests on a cluster compile.
+    "spark.sql.codegen.wholeStage": "false",
 }
 
 

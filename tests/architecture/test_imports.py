@@ -66,6 +66,8 @@ def test_import_contracts_are_kept():
         ("noise/leak.py", "import hushcount.mechanisms"),
         ("accounting/leak.py", "import hushcount.noise"),
         ("model/leak.py", "import hushcount.engines"),
+        ("app/leak.py", "import hushcount.audit"),
+        ("cli/leak.py", "import hushcount.audit.twins"),
         ("attic/__init__.py", "x = 1"),
     ],
 )

@@ -14,7 +14,7 @@ from tests.architecture.sources import ROOT
 
 # At least this many tests are collected outside this folder, so that a broken import cannot drop a part of the suite
 # unseen. Raise it as tests are added.
-TEST_FLOOR = 2800
+TEST_FLOOR = 3800
 
 
 def pytest_run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings, target
@@ -14,9 +13,10 @@ from hushcount.audit.enumeration import DrawsOutsideHook
 from hushcount.audit.exact import QUICK, compare, exact, merged
 from hushcount.audit.neighbours import Neighbours, table
 from hushcount.audit.subject import subjects
+from hushcount.audit.twins.altered import altered, with_less_noise
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
-from hushcount.noise.calls import AddGaussian, AddLaplace, AddTruncated, KeepGaussian, KeepLaplace, Peel
+from hushcount.noise.calls import Peel
 from hushcount.noise.source import SystemSource
 
 SUBJECTS = subjects(quick=True)
@@ -66,51 +66,21 @@ def test_a_search_for_the_worst_table_breaks_no_claim(name):
     search()
 
 
-class Changed:
-    """A source that changes calls on their way: a mechanism that miscalibrates them."""
-
-    def __init__(self, inner, change):
-        self.inner, self.change, self.private = inner, change, inner.private
-
-    def perform(self, call):
-        """The outcome of the changed call."""
-        return self.inner.perform(self.change(call))
-
-    def __getattr__(self, name):
-        return getattr(self.inner, name)
-
-
 def with_calls(subject, change):
     """The subject with every call changed."""
-    return replace(
-        subject, name="twin", run=lambda data, plan, source: subject.run(data, plan, Changed(source, change))
-    )
-
-
-def sharper(call):
-    """The same call with its scale 20 % too small."""
-    match call:
-        case AddLaplace() | AddTruncated() | Peel():
-            return replace(call, rate=call.rate / Fraction(4, 5))
-        case AddGaussian():
-            return replace(call, variance=call.variance * Fraction(16, 25))
-        case KeepGaussian():
-            return replace(call, stddev=call.stddev * 0.8)
-        case KeepLaplace():
-            return replace(call, scale=call.scale * 0.8)
-    return call
+    return replace(subject, name="twin", run=altered(subject.run, change))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "optimal"])
 def test_noise_20_percent_too_small_is_found(name):
     """Whatever the kind of noise, by its curve or by its price."""
-    assert not exact(with_calls(FIRST[name], sharper), quick=True).holds
+    assert not exact(with_calls(FIRST[name], with_less_noise), quick=True).holds
 
 
 @pytest.mark.parametrize("name", ["known-laplace", "tsgd", "weighted-gaussian"])
 def test_noise_20_percent_too_small_is_found_by_the_curve_alone(name):
     """A sampler that is off shows in no call and no price; the curve finds it too."""
-    finding = exact(with_calls(FIRST[name], sharper), quick=True, effort=replace(QUICK, stop_when_broken=False))
+    finding = exact(with_calls(FIRST[name], with_less_noise), quick=True, effort=replace(QUICK, stop_when_broken=False))
 
     assert not finding.holds
     assert finding.measured.startswith("delta ")

@@ -89,7 +89,6 @@ class _Seen:
 
     at: Point
     claimed: float
-    curve: Curve
     where: str
 
     @property
@@ -109,6 +108,7 @@ class _Search:
     laws: dict[Hashable, OutputLaw] = field(default_factory=dict)
     verdicts: dict[Hashable, str | None] = field(default_factory=dict)
     worst: _Seen | None = None
+    highest: dict[float, float] = field(default_factory=dict)
     unpaid: tuple[str, str] | None = None
     runs: int = 0
     pairs: int = 0
@@ -181,6 +181,7 @@ def _look(search: _Search, pair: Neighbours) -> None:
     ways = ((one, two, "with the person against without"), (two, one, "without the person against with"))
     for likely, rare, words in ways:
         for seen in _places(search, _curve(likely, rare), f"{pair.where}; {words}"):
+            search.highest[seen.at.epsilon] = max(search.highest.get(seen.at.epsilon, 0.0), seen.at.delta)
             if search.worst is None or seen.ratio > search.worst.ratio:
                 search.worst = seen
 
@@ -233,7 +234,7 @@ def _places(search: _Search, curve: Curve, where: str) -> Iterator[_Seen]:
             waiting += [(left, middle, depth + 1), (middle, right, depth + 1)]
     for epsilon, delta in found.items():
         at = Point(epsilon=epsilon, delta=delta)
-        yield _Seen(at=at, claimed=search.claim(epsilon), curve=curve, where=where)
+        yield _Seen(at=at, claimed=search.claim(epsilon), where=where)
 
 
 def _epsilons(subject: Subject) -> tuple[float, ...]:
@@ -329,7 +330,8 @@ def _finding(search: _Search) -> Finding:
         where=where,
         looked="",
         claim=_points(shown, map(search.claim, shown)),
-        points=_points(shown, worst.curve.deltas(shown)) if worst else (),
+        # The highest of all pairs: another pair may be the worst at each epsilon.
+        points=_points(shown, (search.highest[epsilon] for epsilon in shown)),
     )
 
 

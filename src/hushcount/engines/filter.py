@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from typing import Any, NoReturn, TypeAlias, assert_never
 
@@ -59,7 +59,7 @@ _CASTS: dict[Reading, str] = {
     "boolean": "BOOLEAN",
     "moment": "TIMESTAMP",
 }
-_OPERATORS = {
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -185,7 +185,7 @@ def _compares(condition: _Comparison, value: object, type_name: str) -> bool | N
     others = [literal_as(other, reading) for other in literals(condition)]
     match condition:
         case Compare():
-            return bool(_OPERATORS[condition.operator](own, others[0]))
+            return bool(OPERATORS[condition.operator](own, others[0]))
         case Among():
             return own in others
         case Between():

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from hushcount.engines import columns as rules
 from hushcount.engines.columns import Reading, find, find_flat, kind
 from hushcount.engines.conditions import Among, Between, Compare, Condition, Joined, Like, Missing, Not, literals
-from hushcount.engines.filter import literal_as, parse, reading_of
+from hushcount.engines.filter import OPERATORS, literal_as, parse, reading_of
 from hushcount.engines.spark_session import mapped
 from hushcount.engines.text import grams
 from hushcount.errors import InvalidInput
@@ -39,14 +39,6 @@ _TYPES = {
     "timestamp_ntz": "TIMESTAMP",
     "timestamp": "TIMESTAMP WITH TIME ZONE",
     "void": "NULL",
-}
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
 }
 
 
@@ -180,7 +172,7 @@ def _comparison(condition: Compare | Among | Between | Like, type_name: str, col
     values = [_literal(literal_as(value, reading)) for value in literals(condition)]
     match condition:
         case Compare():
-            return _OPERATORS[condition.operator](own, values[0])
+            return OPERATORS[condition.operator](own, values[0])
         case Among():
             return own.isin(*values)
         case Between():

@@ -36,7 +36,7 @@ from tests.unit.mechanisms.made_inputs import PUBLIC, rows_of_people
 SELECTION = Selection(user="user", item="item")
 # Each question takes Spark a good part of a second here: few examples, several questions to each, and no shrinking.
 SEARCH = settings(
-    max_examples=3,
+    max_examples=8,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -8,13 +8,6 @@ from tests.integration.spark.sessions import running_driver, write_log
 from tests.spark import need_java, running_cluster
 
 
-def pytest_collection_modifyitems(items):
-    """All tests here share a cluster, so they stay in one process where tests are spread over several."""
-    for item in items:
-        if item.path.is_relative_to(__file__.rpartition("/")[0]):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-
-
 @pytest.fixture(scope="session")
 def cluster():
     """A master and two workers of one core each."""
