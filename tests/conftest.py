@@ -17,6 +17,7 @@ settings.register_profile("ci", deadline=None, derandomize=True, suppress_health
 settings.load_profile("ci" if IN_CI else "default")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that need Spark share one session and one cluster: they stay in one process where there are several."""
     for item in items:
