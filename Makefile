@@ -31,9 +31,14 @@ help:  ## List these commands
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
 
-# Tests that share a cluster stay in one process: loadgroup.
+# Tests that need Spark share one session and one cluster, so they run in one process; the others in two, by file.
 test: check postgres java  ## Run all checks, then all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=10 $(ARGS)
+ifeq ($(strip $(ARGS)),)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 -k "not spark"
+	$(BIN)/python -m pytest --durations=10 -k spark
+else
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 $(ARGS)
+endif
 
 # The ledger is tested on a real PostgreSQL: the tests start a private server of their own and stop it.
 postgres:

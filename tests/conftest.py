@@ -17,14 +17,6 @@ settings.register_profile("ci", deadline=None, derandomize=True, suppress_health
 settings.load_profile("ci" if IN_CI else "default")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need Spark share one session and one cluster: they stay in one process where there are several."""
-    for item in items:
-        if "spark" in item.nodeid:
-            item.add_marker(pytest.mark.xdist_group("spark"))
-
-
 def find_data() -> Path | None:
     """The directory of real data: HUSHCOUNT_DATA, or shared/data beside the repository, or None."""
     said = os.environ.get("HUSHCOUNT_DATA")

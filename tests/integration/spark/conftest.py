@@ -16,7 +16,7 @@ def cluster():
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def driver(cluster, tmp_path_factory):
     """A process with a session on the cluster."""
     with running_driver(cluster.url, tmp_path_factory.mktemp("driver")) as running:
