@@ -16,9 +16,9 @@ def cluster():
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def driver(cluster, tmp_path_factory):
-    """A process with a session on the cluster."""
+    """A process with a session on the cluster. It holds all cores, so it ends before other programs ask for some."""
     with running_driver(cluster.url, tmp_path_factory.mktemp("driver")) as running:
         yield running
 
