@@ -20,9 +20,9 @@ __all__ = ["ALARM", "CASES", "Trial", "alarm_of_a_trial", "attack", "black_box",
 ALARM = 9e-4
 # Pairs of neighbours for each mechanism.
 CASES = 3
-# About how long one mechanism may take, on one core, if nothing looks doubtful: a slow one is run less often, and its
-# finding says what that finds.
-_SECONDS, _QUICK_SECONDS = 30.0, 1.0
+# About how long one mechanism may take in a quick run, on one core, if nothing looks doubtful: a slow one is run less
+# often, and its finding says what that finds.
+_QUICK_SECONDS = 1.0
 _FEWEST, _LOOKS = 40, 5
 
 
@@ -38,10 +38,8 @@ def black_box(name: str, *, quick: bool = False, say: Callable[[str], None] = la
     alarm = alarm_of_a_trial()
     with leaving_nothing():
         trials = list(islice(make_trials(name), 1 if quick else CASES))
-        runs = _affordable(trials, _QUICK_SECONDS if quick else _SECONDS)
         level, allowed = trials[0].epsilon, trials[0].claim.delta(trials[0].epsilon)
-        if not quick:
-            runs = min(runs, runs_needed(level, allowed, alarm=alarm / 2))
+        runs = _affordable(trials, _QUICK_SECONDS) if quick else runs_needed(level, allowed, alarm=alarm / 2)
         found = [measure(trial, alarm=alarm, runs=runs) for trial in trials]
     excess = found_excess(level, allowed, runs=runs, alarm=alarm / 2)
     able = "only gross mistakes" if excess == math.inf else f"{excess:.0%} more than epsilon {level:.3g}"
