@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from decimal import Decimal
 
@@ -17,7 +18,7 @@ from hushcount.audit.twins.altered import altered, with_less_noise
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
 from hushcount.noise.calls import Peel
-from hushcount.noise.source import SystemSource
+from hushcount.noise.source import SeededSource, SystemSource
 
 SUBJECTS = subjects(quick=True)
 FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
@@ -154,8 +155,19 @@ def test_a_charge_above_the_reserve_is_found():
     assert "more than was reserved" in finding.measured
 
 
-@pytest.mark.parametrize("inner", [lambda source: source, lambda source: SystemSource()], ids=["draws", "a source"])
-def test_draws_outside_the_hook_are_found(inner):
+def past_the_hook(call, source):
+    """Draws with the source that it was given, but not by its hook."""
+    return call.draw(source)
+
+
+def own_noise():
+    """Draws without the source. No two runs agree: real noise of this small size would, more often than not."""
+    numbers = itertools.count()
+    return lambda call, source: call.values + next(numbers)
+
+
+@pytest.mark.parametrize("outcome", [past_the_hook, own_noise()], ids=["past the hook", "own noise"])
+def test_draws_outside_the_hook_are_found(outcome):
     """A mechanism that draws by itself is a finding, whatever it says that it claims."""
     subject = FIRST["known-laplace"]
 
@@ -163,28 +175,35 @@ def test_draws_outside_the_hook_are_found(inner):
         """A source whose calls draw by themselves."""
 
         def __init__(self, source):
-            self.source, self.private = source, source.private
+            self.source, self.private, self.identify = source, source.private, source.identify
 
         def perform(self, call):
-            """Past the hook."""
-            return call.draw(inner(self.source))
+            """Anything but the hook."""
+            return outcome(call, self.source)
 
-        def identify(self, items):
-            """Keys that fit."""
-            return inner(self.source).identify(items)
+    broken = replace(subject, run=lambda data, plan, source: subject.run(data, plan, Bypass(source)))
 
-    finding = exact(
-        replace(subject, run=lambda data, plan, source: subject.run(data, plan, Bypass(source))), quick=True
-    )
+    finding = exact(broken, quick=True)
 
     assert not finding.holds
     assert "outside the hook" in finding.where
     with pytest.raises(DrawsOutsideHook):
-        compare(
-            replace(subject, run=lambda data, plan, source: subject.run(data, plan, Bypass(source))),
-            table({}, "a", "alone"),
-            quick=True,
-        )
+        compare(broken, table({}, "a", "alone"), quick=True)
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_noise_of_its_own_breaks_the_curve_where_two_runs_agree_by_chance(number):
+    """Fixed as it is here it does so always: then both laws are points, and those of neighbours differ."""
+    subject = FIRST["known-laplace"]
+
+    def run(data, plan, source):
+        del source
+        return subject.run(data, plan, SeededSource(number))
+
+    finding = exact(replace(subject, run=run), quick=True)
+
+    assert not finding.holds
+    assert "delta 1 at epsilon" in finding.measured
 
 
 def test_blocks_of_one_draw_are_priced_as_one():
