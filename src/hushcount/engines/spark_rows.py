@@ -62,6 +62,7 @@ def select_rows(frame: Frame, selection: Selection, columns: _Columns) -> Frame:
         selection: what is asked.
         columns: names and types of the columns, in the order of the frame.
     """
+    frame = _by_bytes(frame)
     place = {name: f"c{n}" for n, (name, _) in enumerate(columns)}
     person = find_flat(selection.user, columns)
     item = _item_type(selection, columns)
@@ -75,6 +76,13 @@ def select_rows(frame: Frame, selection: Selection, columns: _Columns) -> Frame:
     if isinstance(selection.item, TextItems) or _needs_python(person) or _needs_python(item):
         rows = mapped(rows, _speller(selection.item), "person string, item string")
     return rows.where(rows["person"].isNotNull() & rows["item"].isNotNull())
+
+
+def _by_bytes(frame: Frame) -> Frame:
+    """Texts without a collation of their own, under which "A" and "a" could be one item, shown as either of them."""
+    held = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    collated = [name for name, of_type in held.items() if of_type.startswith("string collate")]
+    return frame.withColumns({name: frame[name].cast("string") for name in collated}) if collated else frame
 
 
 def _item_type(selection: Selection, columns: _Columns) -> str:

@@ -108,6 +108,18 @@ def test_values_of_all_kinds_have_the_same_text(tmp_path):
         assert told == sorted(theirs.histogram(Selection(user="user", item=name)).items.tolist()), name
 
 
+def test_collations_are_not_used():
+    """A table may have one by which "A" and "a" are equal: they stay two people, two items, and two values."""
+    texts = pa.table({"user": ["p", "P", "q"], "item": ["A", "a", "a"], "kind": ["x", "x", "X"]})
+    collated = [f"collate({name}, 'UTF8_LCASE') AS {name}" for name in texts.column_names]
+    engine = open_spark(local_spark().createDataFrame(texts).selectExpr(*collated))
+
+    assert {held for _, held in engine.describe().columns} == {"VARCHAR"}
+    assert rows(engine.histogram(SELECTION)) == (["a", "A"], [2, 1], True)
+    assert rows(engine.histogram(SELECTION, bound=Bound(max_items=1, salt=b"salt"))) == (["a", "A"], [2, 1], True)
+    assert rows(engine.histogram(replace(SELECTION, where="kind = 'x'"))) == (["A", "a"], [1, 1], True)
+
+
 def test_words_agree():
     """Python itself splits texts, on the workers."""
     bodies = ["The cat, the CAT http://a.b/c", "日本 สวัสดี don’t", None, "e\u0301 İ Σ x-y"]
@@ -262,3 +274,11 @@ def test_the_version_of_a_frame_changes_with_its_rows():
 
     assert version(first) == version(first.take([2, 0, 1]))
     assert len({version(table) for table in [first, *others]}) == 5
+
+
+def test_the_version_of_a_frame_tells_all_numbers_apart():
+    """Also those that are equal and are written differently."""
+    arrays = [pa.array([value], held) for held in (pa.float32(), pa.float64()) for value in (0.0, -0.0)]
+    frames = [local_spark().createDataFrame(pa.table({"a": array})) for array in arrays]
+
+    assert len({open_spark(frame).describe().version for frame in frames}) == 4
