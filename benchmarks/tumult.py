@@ -86,15 +86,21 @@ def _main() -> None:
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    rows = builder.getOrCreate().read.parquet(log)
-    rows.limit(1).collect()
+    spark = builder.getOrCreate()
+
+    def ask(files: str) -> int:
+        budget = ApproxDPBudget(epsilon, delta)
+        rows = spark.read.parquet(files)
+        session = Session.from_dataframe(
+            privacy_budget=budget, source_id="log", dataframe=rows, protected_change=AddRowsWithID(id_column="user")
+        )
+        query = QueryBuilder("log").enforce(MaxRowsPerID(100)).get_groups(["item"])
+        return int(session.evaluate(query, budget).count())
+
+    # A question about the first part alone lets Java compile, as for hushcount: it is no part of the measurement.
+    ask(str(min(Path(log).iterdir())))
     begun = time.perf_counter()
-    budget = ApproxDPBudget(epsilon, delta)
-    session = Session.from_dataframe(
-        privacy_budget=budget, source_id="log", dataframe=rows, protected_change=AddRowsWithID(id_column="user")
-    )
-    query = QueryBuilder("log").enforce(MaxRowsPerID(100)).get_groups(["item"])
-    named = session.evaluate(query, budget).count()
+    named = ask(log)
     print(json.dumps([time.perf_counter() - begun, named]))
 
 

@@ -8,6 +8,7 @@ shuffle more. Only released rows come to the driver: noise is drawn where the su
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -88,7 +89,7 @@ class SparkEngine:
             rows = rows.repartition("person")
         pairs = rows.groupBy("person", "item").agg(F.count(F.lit(1)).alias("times"))
         if bound is not None:
-            pairs = bounded(self._source.session, pairs, bound)
+            pairs = _ranked(_allowed(self._source.session, pairs, bound), bound)
         often = F.least(F.col("times"), F.lit(selection.per_item_cap)).cast("bigint")
         counts = SparkCounts(name=self._source.name, frame=pairs.groupBy("item").agg(F.sum(often).alias("value")))
         return counts if top is None else counts.largest(whole("top", top))
@@ -99,9 +100,12 @@ class SparkEngine:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         from pyspark import StorageLevel  # noqa: PLC0415  heavy
 
-        rows = self._rows(selection)
-        pairs = rows.repartition("person").distinct().persist(StorageLevel.MEMORY_AND_DISK)
-        self._kept.append(pairs)
+        pairs = self._rows(selection).repartition("person").distinct()
+        # Counting sorts them by person. To say so again costs nothing, and makes Spark remember it of what is kept; but
+        # only once it is there, so it is made at once.
+        pairs = pairs.withColumn("held", _people_hold()).sortWithinPartitions("person")
+        self._kept.append(pairs.persist(StorageLevel.MEMORY_AND_DISK))
+        attempt(self._source.name, pairs.count)
         found = SparkIncidence(name=self._source.name, session=self._source.session, pairs=pairs)
         weakref.finalize(found, _forget, pairs).atexit = False
         return found
@@ -197,7 +201,10 @@ class SparkWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkIncidence:
-    """Who has what, as a kept DataFrame of distinct texts person and item, each person's pairs in one partition."""
+    """Who has what, as a kept DataFrame of distinct texts person and item, and how many items the person holds.
+
+    Each person's pairs are in one partition, and partitions are sorted by person.
+    """
 
     name: str
     session: Session
@@ -205,7 +212,6 @@ class SparkIncidence:
 
     def weights(self, rule: UniformWeights) -> SparkWeights:
         """Sum of everyone's uniform weights after bounding: one shuffle."""
-        from pyspark.sql import Window  # noqa: PLC0415  heavy
         from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
 
         if rule.norm not in {1, 2}:
@@ -213,12 +219,9 @@ class SparkIncidence:
         if rule.share not in {"held", "bound"}:
             raise InvalidParameter("share", rule.share, '"held" or "bound"')
         unit = 1 << whole("bits", rule.bits, most=_FINEST if rule.norm == 2 else 61)
-        kept = bounded(self.session, self.pairs, rule.bound)
-        if rule.share == "held":
-            share = F.count(F.lit(1)).over(Window.partitionBy("person"))
-        else:
-            share = F.lit(rule.bound.max_items).cast("bigint")
-        weighed = kept.select("item", share.alias("share")).select("item", _step(unit, rule.norm).alias("step"))
+        share = _people_hold() if rule.share == "held" else F.lit(rule.bound.max_items).cast("bigint")
+        kept = _together([part.select("item", share.alias("share")) for part in self._bounded(rule.bound)])
+        weighed = kept.select("item", _step(unit, rule.norm).alias("step"))
         frame = weighed.groupBy("item").agg(F.sum("step").alias("value"))
         return SparkWeights(name=self.name, frame=frame, unit=unit)
 
@@ -226,8 +229,22 @@ class SparkIncidence:
         """How many people hold each item after bounding: one shuffle."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
 
-        kept = bounded(self.session, self.pairs, bound)
+        kept = _together([part.select("item") for part in self._bounded(bound)])
         return SparkCounts(name=self.name, frame=kept.groupBy("item").agg(F.count(F.lit(1)).alias("value")))
+
+    def _bounded(self, bound: Bound) -> list[_Frame]:
+        """The allowed pairs up to the bound, in parts; all pairs of a person are in one part.
+
+        Who holds no more than the bound allows keeps all, whatever else is left out: no ranks, and nothing to sort.
+        """
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+        allowed = _allowed(self.session, self.pairs, bound)
+        if max(len(named) for named in ((), bound.only, bound.without) if named is not None) > FEW_ITEMS:
+            # All pairs were moved to find the named items: of two parts each would have to be moved back.
+            return [_ranked(allowed, bound)]
+        over = F.col("held") > F.lit(whole("max_items", bound.max_items, most=LARGEST)).cast("bigint")
+        return [allowed.where(~over), _ranked(allowed.where(over), bound)]
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Refused: people cannot be visited one after another here."""
@@ -235,16 +252,27 @@ class SparkIncidence:
         refuse_sequential("policy")
 
 
-def bounded(session: Session, pairs: _Frame, bound: Bound) -> _Frame:
-    """Each person's allowed pairs with the `max_items` smallest hashes, as `engines.hashing` has them, ties by text."""
+def _ranked(allowed: _Frame, bound: Bound) -> _Frame:
+    """Each person's pairs with the `max_items` smallest hashes, as `engines.hashing` has them, ties by text."""
     from pyspark.sql import Window  # noqa: PLC0415  heavy
     from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
 
     whole("max_items", bound.max_items, most=LARGEST)
-    hashes = _hashed("person", bound.salt, b"person"), _hashed("item", bound.salt, b"item")
-    allowed = _allowed(session, pairs, bound).withColumn("mixed", F.xxhash64(*hashes))
+    mixed = F.xxhash64(_hashed("person", bound.salt, b"person"), _hashed("item", bound.salt, b"item"))
     ranks = F.row_number().over(Window.partitionBy("person").orderBy("mixed", "item"))
-    return allowed.withColumn("rank", ranks).where(F.col("rank") <= bound.max_items).drop("mixed", "rank")
+    hashed = allowed.withColumn("mixed", mixed).withColumn("rank", ranks)
+    return hashed.where(F.col("rank") <= bound.max_items).drop("mixed", "rank")
+
+
+def _together(parts: list[_Frame]) -> _Frame:
+    return functools.reduce(lambda one, two: one.unionAll(two), parts)
+
+
+def _people_hold() -> Any:  # noqa: ANN401  a column
+    from pyspark.sql import Window  # noqa: PLC0415  heavy
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+    return F.count(F.lit(1)).over(Window.partitionBy("person"))
 
 
 def _hashed(column: str, salt: bytes, role: Role) -> Any:  # noqa: ANN401  a column

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import duckdb
 import pandas as pd
@@ -196,8 +196,17 @@ def _sqlite(columns: Columns, folder: Path) -> Engine:
     return open_duckdb(folder / "data.sqlite")
 
 
+def spark_frame(columns: Columns) -> Any:
+    """The rows in a DataFrame; moments without a zone stay so, which Spark else takes for those of the session's."""
+    spark = local_spark()
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  heavy
+
+    table = arrow_table(columns)
+    return spark.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
+
+
 def _spark_frame(columns: Columns, folder: Path) -> Engine:
-    return open_spark(local_spark().createDataFrame(arrow_table(columns)))
+    return open_spark(spark_frame(columns))
 
 
 def _spark_parquet(columns: Columns, folder: Path) -> Engine:
@@ -219,7 +228,7 @@ def _spark_json_lines(columns: Columns, folder: Path) -> Engine:
 
 
 def _spark_view(columns: Columns, folder: Path) -> Engine:
-    local_spark().createDataFrame(arrow_table(columns)).createOrReplaceTempView("events")
+    spark_frame(columns).createOrReplaceTempView("events")
     return open_spark(local_spark(), table="events")
 
 

@@ -6,6 +6,7 @@ import functools
 import math
 import sys
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ from hushcount.model.queries import Selection, TextItems
 from hushcount.noise.source import KeyedSource, NoiseContext
 from tests.conformance.engines import plain
 from tests.conformance.engines.generated import BOUNDS, FILTERS, tables
-from tests.conformance.engines.openers import SPARK, TEXTS_OF_ALL_KINDS
+from tests.conformance.engines.openers import SPARK, TEXTS_OF_ALL_KINDS, spark_frame
 from tests.conformance.engines.plain import rows
 from tests.local_spark import local_spark
 from tests.unit.mechanisms.made_inputs import PUBLIC, rows_of_people
@@ -120,6 +121,18 @@ def test_collations_are_not_used():
     assert rows(engine.histogram(replace(SELECTION, where="kind = 'x'"))) == (["A", "a"], [1, 1], True)
 
 
+def test_moments_of_a_frame_have_the_same_text(tmp_path):
+    """Those without a zone as they stand; those of the session's zone in UTC, as its own zone must not matter."""
+    moments = [datetime(1411, 12, 30, 13, 40, 38, 26), datetime(2025, 3, 9, 2, 30), None]  # noqa: DTZ001  no zone
+    columns = {"user": ["p", "q", "r"], "item": moments}
+    zoned = spark_frame(columns).selectExpr("user", "timestamp '2025-01-01 00:00:00.5' AS item")
+
+    assert rows(SPARK["spark frame"](columns, tmp_path).histogram(SELECTION)) == rows(
+        ReferenceEngine(columns).histogram(SELECTION)
+    )
+    assert rows(open_spark(zoned).histogram(SELECTION)) == (["2025-01-01 05:00:00.5+00"], [3], True)
+
+
 def test_words_agree():
     """Python itself splits texts, on the workers."""
     bodies = ["The cat, the CAT http://a.b/c", "日本 สวัสดี don’t", None, "e\u0301 İ Σ x-y"]
@@ -205,7 +218,7 @@ def test_sips_shuffles_no_more_than_the_paper(few, made, monkeypatch):
         answer = collected(name, frame)
         plan = frame._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001
         plans.append(plan)
-        exchanges.append(_exchanges(plan.partition("InMemoryRelation")[0]))
+        exchanges.append(_exchanges(_without_kept(plan)))
         return answer
 
     monkeypatch.setattr(engine_module, "_collected", counted)
@@ -218,13 +231,31 @@ def test_sips_shuffles_no_more_than_the_paper(few, made, monkeypatch):
     assert len(exchanges) == 3
     assert by_person == 1
     assert exchanges == ([1, 1, 1] if few else [1, 3, 3])
+    # People's rows are sorted once, when they are kept; again only for people over the bound, and where all were moved.
+    assert [_sorts(_without_kept(plan)) for plan in plans] == ([1, 1, 1] if few else [1, 2, 2])
     assert by_person + sum(exchanges) <= 3 * (3 - 1) + 2
+
+
+def _without_kept(plan):
+    """A plan without what was kept before it: all that stands deeper than the line which says so."""
+    lines, kept_at = [], math.inf
+    for line in plan.splitlines():
+        depth = len(line) - len(line.lstrip(" :+-"))
+        if depth <= kept_at:
+            lines.append(line)
+            kept_at = depth if "InMemoryRelation" in line else math.inf
+    return "\n".join(lines)
 
 
 def _exchanges(plan):
     """The shuffles of a plan as it was run at last."""
     final = plan.partition("== Initial Plan ==")[0]
     return final.count("Exchange hashpartitioning") + final.count("Exchange RoundRobin")
+
+
+def _sorts(plan):
+    """How often a plan, as it was run at last, sorts by person."""
+    return plan.partition("== Initial Plan ==")[0].count(" Sort [person")
 
 
 def test_lists_are_refused(made):
