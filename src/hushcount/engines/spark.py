@@ -2,8 +2,8 @@
 
 All work on rows is done inside the JVM by keyed functions of values: no row is numbered, nothing depends on the order
 of rows, on partitions or on which attempt of a task succeeded. One shuffle brings each person's rows together; it
-serves deduplication and every round of bounding, and its result is kept for all rounds. Each sum by item takes one
-shuffle more. Only released rows come to the driver: noise is drawn where the sums are.
+serves deduplication and every round of bounding, and its result is kept for all rounds, sorted by person. Each sum by
+item takes one shuffle more. Only released rows come to the driver: noise is drawn where the sums are.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ class SparkIncidence:
         from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
 
         allowed = _allowed(self.session, self.pairs, bound)
-        if max(len(named) for named in ((), bound.only, bound.without) if named is not None) > FEW_ITEMS:
+        if any(named is not None and len(named) > FEW_ITEMS for named in (bound.only, bound.without)):
             # All pairs were moved to find the named items: of two parts each would have to be moved back.
             return [_ranked(allowed, bound)]
         over = F.col("held") > F.lit(whole("max_items", bound.max_items, most=LARGEST)).cast("bigint")

@@ -16,9 +16,7 @@ _Batch: TypeAlias = Any  # pyarrow.RecordBatch; pyarrow is imported only where i
 # Files of so many bytes are read by this process; more are read by the workers, each file by one of them.
 _FEW_BYTES = 2**28
 # Types whose values Spark's hash tells apart. Of 0.0 and -0.0, which are two items, it makes one.
-_SIMPLE = {
-    *("string", "bigint", "int", "smallint", "tinyint", "boolean", "date", "timestamp", "timestamp_ntz", "binary")
-}
+_SIMPLE = ("string", "bigint", "int", "smallint", "tinyint", "boolean", "date", "timestamp", "timestamp_ntz", "binary")
 
 
 def version_of(source: SparkSource) -> str:
