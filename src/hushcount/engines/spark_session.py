@@ -5,6 +5,7 @@ A session may belong to somebody else: none of its settings are changed, and it 
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import itertools
 import logging
@@ -263,7 +264,10 @@ def ship_package(session: Session) -> None:
         if is_local(session) or context.applicationId in _shipped:
             return
         package = Path(__file__).resolve().parent.parent
-        archive = Path(tempfile.mkdtemp(prefix="hushcount-")) / "hushcount.zip"
+        folder = tempfile.mkdtemp(prefix="hushcount-")
+        # Workers that join later fetch it too, so it stays as long as this process does.
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        archive = Path(folder) / "hushcount.zip"
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
             for path in sorted(package.rglob("*.py")):
                 file.write(path, path.relative_to(package.parent))

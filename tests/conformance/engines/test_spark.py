@@ -279,6 +279,23 @@ def test_named_items_are_left_out_either_way(made, monkeypatch):
             assert sorted(rows(ours.counts(bound))[1]) == sorted(rows(theirs.counts(bound))[1])
 
 
+@pytest.mark.parametrize("most", [1, 4, 5, 6, 2**40])
+def test_people_at_the_bound_and_over_it_agree(most):
+    """Only people over the bound are ranked: with five items each, some repeated, one of them left out or none."""
+    columns = {"user": ["p", "q", "r"] * 6, "item": [f"item {n // 3 % 5}" for n in range(18)]}
+    engine = open_spark(local_spark().createDataFrame(pa.table(columns)))
+    with engine.asking(str):
+        ours, theirs = engine.incidence(SELECTION), ReferenceEngine(columns).incidence(SELECTION)
+        for without in (None, np.array(["item 1"], dtype=object)):
+            bound = Bound(max_items=most, salt=b"salt", without=without)
+            rule = UniformWeights(bound=bound, norm=2, share="held")
+
+            assert rows(ours.weights(rule)) == rows(theirs.weights(rule))
+            assert sorted(zip(*rows(ours.counts(bound))[:2], strict=True)) == sorted(
+                zip(*rows(theirs.counts(bound))[:2], strict=True)
+            )
+
+
 def test_the_version_of_a_file_is_that_of_every_engine(made, monkeypatch):
     """By this process, or by the workers if the files are large."""
     expected = open_duckdb(made).describe().version
