@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from hushcount.engines.memory import MemoryIncidence, encoded_incidence
+from hushcount.engines.incidence import MemoryIncidence, encoded_incidence
 from hushcount.model.inputs import Histogram, Items
 
 _ITEMS = "SELECT DISTINCT item FROM read_parquet($file) ORDER BY item"

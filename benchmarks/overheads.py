@@ -12,7 +12,7 @@ from hushcount.accounting.filters import Filter
 from hushcount.model.costs import BoundedRange, Cost, Failure
 
 CHARGES = (10, 1_000_000)
-MODULES = ("hushcount", "hushcount.mechanisms.table", "hushcount.engines.memory")
+MODULES = ("hushcount", "hushcount.mechanisms.table", "hushcount.engines.incidence")
 _PROBE = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from logs import data_folder, generated, load, plain_query
 from report import Effort, lasting, rate, show
 
-from hushcount.engines.memory import MemoryIncidence
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.union import plan_union
 from hushcount.mechanisms.table import MECHANISMS, find
 from hushcount.mechanisms.weighting.greedy import greedy

@@ -33,7 +33,7 @@ _SETTINGS = {
 def local_spark() -> Any:
     """The session. Its time zone is not UTC, since answers must not depend on it."""
     need_java()
-    from hushcount.engines.spark_session import quietly  # noqa: PLC0415  only for these tests
+    from hushcount.engines.spark.session import quietly  # noqa: PLC0415  only for these tests
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hushcount.engines.duckdb import open_duckdb
-from hushcount.engines.memory import MemoryIncidence
+from hushcount.engines.duckdb.engine import open_duckdb
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.model.inputs import Histogram
 from hushcount.model.queries import Selection
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hushcount.engines.duckdb import open_duckdb
-from hushcount.engines.spark import open_spark
+from hushcount.engines.duckdb.engine import open_duckdb
+from hushcount.engines.spark.engine import open_spark
 from hushcount.mechanisms.selection.sips import plan_sips, run_sips
 from hushcount.model.budgets import rho_budget
 from hushcount.model.inputs import Bound, UniformWeights

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from hushcount.audit.report import Report
+from hushcount.audit.report.report import Report
 from hushcount.cli import audit as verb
 from hushcount.cli.main import main
 from hushcount.mechanisms.table import MECHANISMS
-from tests.unit.audit.made_report import made_finding, made_report
+from tests.unit.audit.report.made_report import made_finding, made_report
 
 # The promise is a minute on two free cores; a machine that runs other tests at the same time gets longer.
 MINUTE, BUSY = 60, 10

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.filters import Filter
-from hushcount.accounting.odometers import Odometer
 from hushcount.accounting.spent import EXACT, Spent
 from hushcount.errors import BudgetExhausted
 from hushcount.model.costs import (
@@ -24,6 +23,7 @@ from hushcount.model.costs import (
     Gaussian,
     Pure,
 )
+from tests.laws.odometer import Odometer
 
 AMOUNTS = st.decimals("1e-6", "2", places=6)
 DELTAS = st.decimals("1e-12", "1e-8", places=12)

@@ -20,7 +20,7 @@ from hushcount.audit.twins.weightings import (
     order_by_set_size,
     uniform_without_dedupe,
 )
-from hushcount.engines.memory import incidence
+from hushcount.engines.incidence import incidence
 from hushcount.mechanisms.weighting import kernels
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import L1_UNIT, l1_descent, l2_descent, l2_radius

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, target
 from hypothesis import strategies as st
 
-from hushcount.audit.enumeration import DrawsOutsideHook
-from hushcount.audit.exact import QUICK, compare, exact, merged
+from hushcount.audit.exact.enumeration import DrawsOutsideHook
+from hushcount.audit.exact.step import QUICK, compare, exact, merged
 from hushcount.audit.neighbours import Neighbours, table
 from hushcount.audit.subject import subjects
 from hushcount.audit.twins.altered import altered, with_less_noise

@@ -14,7 +14,7 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.convert import split_delta
 from hushcount.audit.twins import formulas
 from hushcount.audit.twins.weightings import greedy_threshold_as_printed
-from hushcount.engines.memory import incidence
+from hushcount.engines.incidence import incidence
 from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold
 from hushcount.mechanisms.selection.sips import plan_sips, run_sips
 from hushcount.mechanisms.selection.threshold import gaussian_threshold, greedy_threshold, laplace_threshold

@@ -15,13 +15,13 @@ from scipy import stats
 
 import hushcount
 from hushcount.app import answer
-from hushcount.audit import events
-from hushcount.audit.blackbox import ALARM, CASES, Trial, alarm_of_a_trial, attack, black_box, measure
-from hushcount.audit.bounds import proven
+from hushcount.audit.blackbox import probes as events
+from hushcount.audit.blackbox.bounds import proven
+from hushcount.audit.blackbox.power import POWER, found_excess, is_found, runs_needed, worst_event
+from hushcount.audit.blackbox.probes import choose_probe
+from hushcount.audit.blackbox.step import ALARM, CASES, Trial, alarm_of_a_trial, attack, black_box, measure
+from hushcount.audit.blackbox.tables import leaving_nothing, make_trials, small_table
 from hushcount.audit.claim import pair_claim
-from hushcount.audit.events import choose_event
-from hushcount.audit.power import POWER, found_excess, is_found, runs_needed, worst_event
-from hushcount.audit.tables import leaving_nothing, make_trials, small_table
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.noise.source import SeededSource
@@ -114,7 +114,7 @@ def test_choosing_and_testing_on_the_same_runs_cries_wolf(rng, monkeypatch):
 
     def is_alarm(*, fresh: bool) -> bool:
         one, two, one_again, two_again = (rng.integers(0, 100, size=1000).tolist() for _ in range(4))
-        event = choose_event(one, two, allowed)
+        event = choose_probe(one, two, allowed)
         tested = (one_again, two_again) if fresh else (one, two)
         often, seldom = (event.count(part) for part in (tested[::-1] if event.likely_on_two else tested))
         return proven(likely=(often, 1000), rare=(seldom, 1000), alarm=alarm).delta(0.05) > 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hushcount.app.archive import keep
 from hushcount.app.intervals import intervals
 from hushcount.app.planning import Planned, make_plan
 from hushcount.app.purse import Purse
 from hushcount.app.receipt import make_receipt
+from hushcount.app.receipts import keep
 from hushcount.app.release import Release
 from hushcount.app.request import Request
 from hushcount.app.secret import keyed_version, load_secret

@@ -12,6 +12,7 @@ from typing import Any
 from hushcount.app.intervals import half_width
 from hushcount.app.request import Request
 from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.chooser import choose
 from hushcount.mechanisms.counts.gaussian_threshold import GaussianThresholdPlan
 from hushcount.mechanisms.counts.known_domain import KnownLaplacePlan
@@ -19,13 +20,12 @@ from hushcount.mechanisms.counts.pcr import PcrPlan, count_stddev, level_epsilon
 from hushcount.mechanisms.counts.plume import PlumePlan
 from hushcount.mechanisms.counts.tsgd import TsgdPlan
 from hushcount.mechanisms.counts.unknown_domain import UnknownLaplacePlan
-from hushcount.mechanisms.plan import Plan
+from hushcount.mechanisms.released import count_stddev as top_stddev
 from hushcount.mechanisms.selection.optimal import OptimalPlan, midpoint
 from hushcount.mechanisms.selection.sips import SipsPlan
 from hushcount.mechanisms.selection.union import UnionPlan
 from hushcount.mechanisms.table import MECHANISMS, Mechanism, find
 from hushcount.mechanisms.topk.known_domain import KnownGumbelPlan
-from hushcount.mechanisms.topk.rows import count_stddev as top_stddev
 from hushcount.mechanisms.topk.unknown_domain import UnknownGumbelPlan
 from hushcount.model.budgets import EpsilonBudget, RhoBudget
 from hushcount.model.outcomes import Law

@@ -102,7 +102,7 @@ def with_canonical_filter(request: Request, engine: Engine) -> Request:
     """The request with its filter checked against the data's columns and in canonical form."""
     if request.selection.where is None:
         return request
-    from hushcount.engines.filter import canonical  # noqa: PLC0415  only filters need the parser
+    from hushcount.engines.filters.filter import canonical  # noqa: PLC0415  only filters need the parser
 
     where = canonical(request.selection.where, engine.describe().columns)
     return replace(request, selection=replace(request.selection, where=where))

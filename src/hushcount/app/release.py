@@ -102,7 +102,7 @@ class Release:
 
     def plot(self, path: str | Path | None = None, *, most: int = 30) -> Figure:
         """Bars with whiskers and the cut-off, for at most `most` rows; saved as a picture if a path is given."""
-        from hushcount.app.picture import draw  # noqa: PLC0415  only pictures need matplotlib
+        from hushcount.app.plots.counts import draw  # noqa: PLC0415  only pictures need matplotlib
 
         if self.counts is None:
             raise InvalidParameter("plot", "names only", "asked of a release with counts", "Use count or top.")

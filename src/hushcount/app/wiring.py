@@ -33,7 +33,7 @@ def open_engine(
         return _open_spark(source, engine, table, master)
     if master is not None:
         raise InvalidParameter("master", master, "left out unless Spark reads the data", "Write --engine spark.")
-    from hushcount.engines.duckdb import open_duckdb  # noqa: PLC0415  heavy
+    from hushcount.engines.duckdb.engine import open_duckdb  # noqa: PLC0415  heavy
 
     return open_duckdb(source, table=table)
 
@@ -41,6 +41,6 @@ def open_engine(
 def _open_spark(source: object, engine: str, table: str | None, master: str | None) -> Engine:
     if engine != "spark":
         raise InvalidParameter("engine", engine, "'spark' for data that Spark holds")
-    from hushcount.engines.spark import open_spark  # noqa: PLC0415  heavy
+    from hushcount.engines.spark.engine import open_spark  # noqa: PLC0415  heavy
 
     return open_spark(source, table=table, master=master)

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from hushcount import __version__
 from hushcount.audit.finding import Finding, Step
-from hushcount.audit.report import STEPS, Report, TwinVerdict
+from hushcount.audit.report.report import STEPS, Report, TwinVerdict
 from hushcount.audit.steps import BLACK_BOX_FALSE_ALARM, attack_mechanism, attack_twin, twin_names
-from hushcount.audit.system import SYSTEM_CHECKS, SYSTEM_FALSE_ALARM, run_check_by_name
+from hushcount.audit.system.checks import SYSTEM_CHECKS, SYSTEM_FALSE_ALARM, run_check_by_name
 from hushcount.mechanisms.table import MECHANISMS, find
 
 Say: TypeAlias = Callable[[str], None]

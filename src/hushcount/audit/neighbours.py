@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias
 
-Rows: TypeAlias = tuple[tuple[str, str], ...]  # (person, item), in any order, repeats allowed
+Table: TypeAlias = tuple[tuple[str, str], ...]  # (person, item), in any order, repeats allowed
 
 PERSON = "the person"
 # Counts beyond this make no new case for plans that are meant to be enumerated.
@@ -30,12 +30,12 @@ class Neighbours:
         where: what is special about it, in plain words.
     """
 
-    rows: Rows
+    rows: Table
     person: str
     where: str
 
     @property
-    def without(self) -> Rows:
+    def without(self) -> Table:
         """The smaller table."""
         return tuple(row for row in self.rows if row[0] != self.person)
 

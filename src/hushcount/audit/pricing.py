@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from hushcount.accounting import basic, normal, zcdp
 from hushcount.model.amounts import charge
 from hushcount.model.costs import Approximate, BoundedRange, Cost, DiscreteGaussian, Event, Gaussian, Pure
-from hushcount.noise import decimals
+from hushcount.noise import enclosures as decimals
 from hushcount.noise.calls import (
     AddGaussian,
     AddLaplace,

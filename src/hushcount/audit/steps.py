@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hushcount.audit.blackbox import ALARM, black_box
-from hushcount.audit.exact import exact
+from hushcount.audit.blackbox.step import ALARM, black_box
+from hushcount.audit.exact.step import exact
 from hushcount.audit.finding import Finding, Step
-from hushcount.audit.replay import replay
+from hushcount.audit.replay.step import replay
 from hushcount.audit.subject import subjects_of
 from hushcount.audit.twins import TWINS
 from hushcount.audit.twins.ledger import LedgerTwin

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hushcount.audit.claim import Claim, cost_claim
-from hushcount.audit.neighbours import Neighbours, Rows, family, sizes_of
-from hushcount.engines.memory import MemoryIncidence, incidence
+from hushcount.audit.neighbours import Neighbours, Table, family, sizes_of
+from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.counts.pcr import plan_pcr
 from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace
-from hushcount.mechanisms.plan import Plan
 from hushcount.mechanisms.table import MECHANISMS, Mechanism, Planner
 from hushcount.mechanisms.topk.unknown_domain import plan_unknown_gumbel
 from hushcount.model.amounts import share
@@ -67,7 +67,7 @@ class Subject:
         """What the plan says about its privacy."""
         return cost_claim(self.plan.cost)
 
-    def read(self, rows: Rows, source: NoiseSource) -> Input:
+    def read(self, rows: Table, source: NoiseSource) -> Input:
         """The bounded input that the mechanism gets of a table, as `app.answer` makes it."""
         data = incidence([person for person, _ in rows], [item for _, item in rows])
         if self.mechanism.wants == "incidence":
@@ -78,7 +78,7 @@ class Subject:
             bound = Bound(max_items=self.plan.max_items, salt=source.salt("bound"), only=only)
         return data.histogram(self.mechanism.fetch(self.plan), bound=bound, cap=self.facts.per_item_cap)
 
-    def answer(self, rows: Rows, source: NoiseSource) -> Outcome:
+    def answer(self, rows: Table, source: NoiseSource) -> Outcome:
         """Read a table and run on it."""
         return self.run(self.read(rows, source), self.plan, source)
 

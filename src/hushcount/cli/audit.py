@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hushcount.audit.finding import Finding
-    from hushcount.audit.report import Report
+    from hushcount.audit.report.report import Report
 
 # Beside those of cli/failures.py: a shell or CI can tell a broken claim from a command that could not run.
 BROKEN = 1
@@ -58,7 +58,7 @@ def _write(report: Report, json_file: str | None, html_file: str | None) -> None
     elif json_file:
         Path(json_file).write_text(report.to_json() + "\n", encoding="utf-8")
     if html_file:
-        from hushcount.audit.page import make_page  # noqa: PLC0415  only where a page is wanted
+        from hushcount.audit.report.page import make_page  # noqa: PLC0415  only where a page is wanted
 
         Path(html_file).write_text(make_page(report), encoding="utf-8")
 
@@ -72,7 +72,7 @@ def show_report(report: Report) -> None:
     """Print the tables, the verdict and what the audit cannot see."""
     from rich.console import Console  # noqa: PLC0415  not needed for --json -
 
-    from hushcount.audit.report import BLIND_SPOTS, STEPS  # noqa: PLC0415  as above
+    from hushcount.audit.report.report import BLIND_SPOTS, STEPS  # noqa: PLC0415  as above
 
     # A file or a pipe has no width of its own; 80 columns would break every cell.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
@@ -100,7 +100,7 @@ def show_report(report: Report) -> None:
 
 def _mechanism_row(report: Report, name: str) -> tuple[str, ...]:
     """Of each step the finding that came nearest to its claim. A replay measures no loss: its verdict is enough."""
-    from hushcount.audit.report import STEPS  # noqa: PLC0415  as above
+    from hushcount.audit.report.report import STEPS  # noqa: PLC0415  as above
 
     found = {step: report.worst(name, step) for step in STEPS}
     cells = []

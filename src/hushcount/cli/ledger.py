@@ -153,14 +153,14 @@ def propose(**given: Any) -> None:  # noqa: ANN401  as above
     """A limit for each analyst from what they did so far; for owners and auditors."""
     with told():
         from hushcount.app.budgets import suggest  # noqa: PLC0415  as above
-        from hushcount.app.picture import require_picture  # noqa: PLC0415  as above
+        from hushcount.app.plots.counts import require_picture  # noqa: PLC0415  as above
 
         if given["plot"]:
             require_picture(Path(given["plot"]))
         desk = open_aloud(given["file"], given, looking_back=True)
         suggestion = suggest(desk, share=given["share"], window=given["window"])
         if given["plot"]:
-            from hushcount.app.figure import draw  # noqa: PLC0415  an extra
+            from hushcount.app.plots.limits import draw  # noqa: PLC0415  an extra
 
             draw(suggestion, Path(given["plot"]))
         if given["as_json"]:

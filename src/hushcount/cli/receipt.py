@@ -13,7 +13,7 @@ from hushcount.cli.failures import told
 def receipt(receipt_id: str, *, as_json: bool) -> None:
     """Show the receipt of a release made by this user."""
     with told():
-        from hushcount.app.archive import find  # noqa: PLC0415  numpy and more: not for --help
+        from hushcount.app.receipts import find  # noqa: PLC0415  numpy and more: not for --help
 
         found = find(receipt_id)
         click.echo(found.to_json() if as_json else found.to_text())

@@ -35,7 +35,7 @@ def warn_of_row_id(user: str) -> None:
 def check_outputs(given: dict[str, Any]) -> None:
     """Refuse files that could not be written before any data is read: no answer is paid for and then lost."""
     from hushcount.app.files import require_format  # noqa: PLC0415  not needed for --help
-    from hushcount.app.picture import require_picture  # noqa: PLC0415  as above
+    from hushcount.app.plots.counts import require_picture  # noqa: PLC0415  as above
 
     if given["out"]:
         require_format(Path(given["out"]))

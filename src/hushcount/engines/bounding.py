@@ -1,6 +1,6 @@
 """Compiled passes over encoded person-item pairs: who is over the bound, which pairs stay, what they add up to.
 
-Only `hushcount.engines.memory` imports this module, inside the functions that need it, because importing it imports
+Only `hushcount.engines.incidence` imports this module, inside the functions that need it, because importing it imports
 numba. Pairs are in compressed rows: person j holds `ids[offsets[j]:offsets[j + 1]]`, ascending, so that a person's
 items stand in the order of their texts.
 """

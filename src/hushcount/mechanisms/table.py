@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold, run_gaussian_threshold
 from hushcount.mechanisms.counts.known_domain import plan_known_laplace, run_known_laplace
 from hushcount.mechanisms.counts.pcr import plan_pcr, run_pcr
 from hushcount.mechanisms.counts.plume import plan_plume, run_plume
-from hushcount.mechanisms.counts.rows import require_public_list
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_ROWS, plan_unknown_laplace, run_unknown_laplace
-from hushcount.mechanisms.plan import Plan
+from hushcount.mechanisms.released import require_public_list
 from hushcount.mechanisms.selection.optimal import plan_optimal, run_optimal
 from hushcount.mechanisms.selection.sips import plan_sips, run_sips
 from hushcount.mechanisms.selection.union import Primitive, Weighting, plan_union, run_union

@@ -38,7 +38,7 @@ class Selection:
     Attributes:
         user: the column that says who a row belongs to: the unit of protection.
         item: the item column, or how to make items from a text column.
-        where: a filter in the safe grammar of `engines.filter`, in canonical form; None for all rows.
+        where: a filter in the safe grammar of `engines.filters.filter`, in canonical form; None for all rows.
         per_item_cap: how much one person may add to one count: 1 counts people, more counts rows up to the cap.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.noise import uniform
-from hushcount.noise.decimals import Interval
+from hushcount.noise.enclosures import Interval
 from hushcount.noise.source import Draws
 
 Floats: TypeAlias = npt.NDArray[np.float64]

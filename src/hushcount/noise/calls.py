@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from hushcount.model.inputs import Int64s, Items
-from hushcount.noise import keep
+from hushcount.noise import coins as keep
 from hushcount.noise.bernoulli import Bools
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.gumbel import Candidates, peel

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import decimals
+from hushcount.noise import enclosures as decimals
 from hushcount.noise.bernoulli import Bools, accept
 from hushcount.noise.laplace import LARGEST_SCALE, Int64s, discrete_laplace
 from hushcount.noise.source import Draws

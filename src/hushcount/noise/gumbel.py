@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import decimals, uniform
+from hushcount.noise import enclosures as decimals
+from hushcount.noise import uniform
 from hushcount.noise.laplace import Int64s
 from hushcount.noise.source import Draws
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import decimals, uniform
+from hushcount.noise import enclosures as decimals
+from hushcount.noise import uniform
 from hushcount.noise.source import Draws
 
 Int64s: TypeAlias = npt.NDArray[np.int64]

@@ -25,7 +25,7 @@ from hushcount.noise import siphash
 if TYPE_CHECKING:
     from hushcount.noise.calls import Call
 
-Rows: TypeAlias = npt.NDArray[np.int64]
+RowNumbers: TypeAlias = npt.NDArray[np.int64]
 _T = TypeVar("_T")
 
 SECRET_BYTES = 32
@@ -44,7 +44,7 @@ class Draws(Protocol):
         """Word number `counter` of one row."""
         ...
 
-    def at(self, rows: Rows) -> Draws:
+    def at(self, rows: RowNumbers) -> Draws:
         """The draws of some of the rows."""
         ...
 
@@ -59,7 +59,7 @@ class ItemKeys:
     def __len__(self) -> int:
         return len(self.items)
 
-    def at(self, rows: Rows) -> ItemKeys:
+    def at(self, rows: RowNumbers) -> ItemKeys:
         """The keys of some of the items."""
         return ItemKeys(self.items[rows], self.digests[:, rows])
 
@@ -216,13 +216,13 @@ class _ItemDraws:
     def word(self, row: int, counter: int) -> int:
         return int(self.at(np.array([row])).words(counter)[0])
 
-    def at(self, rows: Rows) -> Draws:
+    def at(self, rows: RowNumbers) -> Draws:
         v0, v1, v2, v3 = (part[rows] for part in self._state)
         return _ItemDraws((v0, v1, v2, v3))
 
 
 class _StreamDraws:
-    def __init__(self, key: bytes, length: int, rows: Rows | None = None) -> None:
+    def __init__(self, key: bytes, length: int, rows: RowNumbers | None = None) -> None:
         self._key, self._length, self._rows = key, length, rows
 
     def __len__(self) -> int:
@@ -239,7 +239,7 @@ class _StreamDraws:
     def word(self, row: int, counter: int) -> int:
         return int(self.words(counter)[row])
 
-    def at(self, rows: Rows) -> Draws:
+    def at(self, rows: RowNumbers) -> Draws:
         return _StreamDraws(self._key, self._length, rows if self._rows is None else self._rows[rows])
 
 
@@ -261,7 +261,7 @@ class Joined:
         split = len(self._first)
         return self._first.word(row, counter) if row < split else self._second.word(row - split, counter)
 
-    def at(self, rows: Rows) -> Draws:
+    def at(self, rows: RowNumbers) -> Draws:
         """The draws of some of the rows, which must not mix the order of the two parts."""
         split = len(self._first)
         return Joined(self._first.at(rows[rows < split]), self._second.at(rows[rows >= split] - split))

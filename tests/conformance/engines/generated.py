@@ -7,7 +7,7 @@ from datetime import date, datetime
 import numpy as np
 from hypothesis import strategies as st
 
-from hushcount.engines.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
+from hushcount.engines.filters.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
 from hushcount.model.inputs import Bound
 
 # NUL cannot stand in text files and SQLite; everything else can.

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hushcount.engines.columns import quoted, text_of
-from hushcount.engines.duckdb import open_duckdb
+from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.engine import Engine
-from hushcount.engines.reference import ReferenceEngine
-from hushcount.engines.spark import open_spark
+from hushcount.engines.spark.engine import open_spark
+from tests.conformance.engines.reference import ReferenceEngine
 from tests.local_spark import local_spark
 
 Columns: TypeAlias = Mapping[str, Sequence[object]]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hushcount.engines import duckdb as engine_module
-from hushcount.engines.reference import ReferenceEngine
+from hushcount.engines.duckdb import engine as engine_module
 from hushcount.errors import InvalidInput, InvalidParameter, UnknownColumn
 from hushcount.model.inputs import Bound, UniformWeights
 from hushcount.model.queries import Selection, TextItems
 from tests.conformance.engines.generated import BOUNDS, CHARACTERS, FILTERS, tables
 from tests.conformance.engines.openers import OPENERS, SPARK, open_reference
 from tests.conformance.engines.plain import rows
+from tests.conformance.engines.reference import ReferenceEngine
 
 SELECTION = Selection(user="user", item="item")
 RULES = st.builds(UniformWeights, bound=BOUNDS, norm=st.sampled_from([1, 2]), share=st.sampled_from(["held", "bound"]))

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from hushcount.app.planning import make_plan
 from hushcount.app.request import make_request
 from hushcount.engines import hashing
-from hushcount.engines import spark as engine_module
-from hushcount.engines.duckdb import open_duckdb
-from hushcount.engines.reference import ReferenceEngine
-from hushcount.engines.spark import open_spark
+from hushcount.engines.duckdb.engine import open_duckdb
+from hushcount.engines.spark import engine as engine_module
+from hushcount.engines.spark.engine import open_spark
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.inputs import Bound, UniformWeights
@@ -31,6 +30,7 @@ from tests.conformance.engines import plain
 from tests.conformance.engines.generated import BOUNDS, FILTERS, tables
 from tests.conformance.engines.openers import SPARK, TEXTS_OF_ALL_KINDS, spark_frame
 from tests.conformance.engines.plain import rows
+from tests.conformance.engines.reference import ReferenceEngine
 from tests.local_spark import local_spark
 from tests.unit.mechanisms.made_inputs import PUBLIC, rows_of_people
 
@@ -301,7 +301,7 @@ def test_the_version_of_a_file_is_that_of_every_engine(made, monkeypatch):
     expected = open_duckdb(made).describe().version
 
     assert open_spark(made).describe().version == expected
-    monkeypatch.setattr("hushcount.engines.spark_version._FEW_BYTES", 0)
+    monkeypatch.setattr("hushcount.engines.spark.version._FEW_BYTES", 0)
     assert open_spark(made).describe().version == expected
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from hushcount.engines.memory import MemoryIncidence, incidence
+from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection
 

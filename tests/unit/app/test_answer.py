@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hushcount.accounting import zcdp
-from hushcount.app import archive
+from hushcount.app import receipts as archive
 from hushcount.app.answer import answer
 from hushcount.app.planning import make_plan
 from hushcount.app.receipt import Receipt

@@ -13,7 +13,7 @@ import pytest
 import hushcount
 from hushcount.accounting import zcdp
 from hushcount.app import answer as spine
-from hushcount.app import archive
+from hushcount.app import receipts as archive
 from hushcount.app.answer import answer
 from hushcount.app.planning import make_plan
 from hushcount.app.purse import Purse, open_ledger, open_purse

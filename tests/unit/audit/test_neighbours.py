@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from hushcount.audit.enumeration import fixed_salts
+from hushcount.audit.exact.enumeration import fixed_salts
 from hushcount.audit.neighbours import PERSON, Neighbours, family, sizes_of, small_tables, table
 from hushcount.audit.subject import subjects, subjects_of
 from hushcount.errors import InvalidParameter

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from hushcount.engines.memory import MemoryIncidence, incidence
+from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.mechanisms.table import Mechanism
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Items

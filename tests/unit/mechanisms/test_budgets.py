@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.filters import Filter
-from hushcount.mechanisms.plan import concentrated, gaussian_noise, pure_epsilon
+from hushcount.mechanisms.calibration import concentrated, gaussian_noise, pure_epsilon
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.amounts import float_above
 from hushcount.model.budgets import epsilon_budget, rho_budget

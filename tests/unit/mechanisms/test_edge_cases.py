@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from hushcount.accounting import zcdp
-from hushcount.engines.memory import incidence
+from hushcount.engines.incidence import incidence
 from hushcount.errors import InvalidInput
+from hushcount.mechanisms.calibration import inverse_above, root_above, root_below
 from hushcount.mechanisms.counts.plume import plan_plume, run_plume
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
-from hushcount.mechanisms.plan import inverse_above, root_above, root_below
 from hushcount.mechanisms.ranking import rank
 from hushcount.mechanisms.selection.optimal import plan_optimal, run_optimal
 from hushcount.mechanisms.table import MECHANISMS, find

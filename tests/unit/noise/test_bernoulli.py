@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from hushcount.noise import bernoulli, decimals
+from hushcount.noise import bernoulli, enclosures
 from hushcount.noise.bernoulli import accept
 from hushcount.noise.source import SeededSource
 from tests.unit.noise.scripted import LAST, SECOND, THIRD, Counting, Scripted, pairs
@@ -103,10 +103,10 @@ def test_the_third_word_decides_if_two_are_not_enough(third, kept):
 @pytest.mark.parametrize(("change", "kept"), [(-1, True), (1, False)])
 def test_the_second_word_decides_at_an_irrational_p(change, kept):
     """The same for e^-1, which only certified decimals know."""
-    bits = int(decimals.exp(Fraction(-1), 60)[0] * 2**128)
+    bits = int(enclosures.exp(Fraction(-1), 60)[0] * 2**128)
     first, second = bits >> 64, bits % 2**64
     draws = Scripted({0: [first], SECOND: [second + change]})
-    kept_now = accept(draws, np.exp([-1.0]), judge=lambda row, digits: decimals.exp(Fraction(-1), digits))
+    kept_now = accept(draws, np.exp([-1.0]), judge=lambda row, digits: enclosures.exp(Fraction(-1), digits))
 
     assert kept_now.tolist() == [kept]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import bernoulli, decimals, laplace
+from hushcount.noise import bernoulli, enclosures, laplace
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.laplace import discrete_laplace
 from hushcount.noise.source import SeededSource
@@ -70,7 +70,7 @@ def test_a_rejected_candidate_gives_way_to_the_next():
 def test_the_coin_is_exp_of_the_squared_distance(change, kept):
     """A candidate y is kept with probability exp(-(|y| - variance/t)² / (2 variance)), to 128 bits."""
     variance = Fraction(9)  # t = 4
-    bits = int(decimals.exp(-((2 - variance / 4) ** 2) / 18, 60)[0] * 2**128)
+    bits = int(enclosures.exp(-((2 - variance / 4) ** 2) / 18, 60)[0] * 2**128)
     script = {0: [2**63], 1: [LAST], 2: [bits >> 64], 1 + SECOND: [0], 2 + SECOND: [bits % 2**64 + change]}
     # -ln(1/2) * 4 = 2.77, so the first candidate is 2; the second is 0, kept by a sure coin.
     script |= {3: [2**63], 4: [2**63], 5: [0], 5 + SECOND: [0]}

@@ -11,7 +11,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import decimals, laplace
+from hushcount.noise import enclosures as decimals
+from hushcount.noise import laplace
 from hushcount.noise.laplace import LARGEST_SCALE, discrete_laplace, geometric
 from hushcount.noise.source import SeededSource
 from tests.unit.noise.scripted import LAST, SECOND, THIRD, Counting, Scripted, pairs

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hushcount.audit.finding import Finding, Step
-from hushcount.audit.product import workspace
+from hushcount.audit.system.product import workspace
 from hushcount.errors import BudgetExhausted
 from hushcount.ledger.ledger import EVERY, Account, Ask, Ledger, StoredRelease
 from hushcount.ledger.limits import rho_limit

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushcount.audit.neighbours import PERSON, Neighbours, Rows, table
+from hushcount.audit.neighbours import PERSON, Neighbours, Table, table
 from hushcount.audit.subject import Run
 from hushcount.audit.twins.altered import altered, draw_from, order_by_law
 from hushcount.audit.twins.formulas import appendix_a_offset, bottom_odds_as_printed
@@ -169,10 +169,10 @@ def _floored_gumbel(low: float, width: float) -> float:
 class Replaced(Neighbours):
     """Neighbours of which the second has another person in the place of the first one's."""
 
-    other: Rows
+    other: Table
 
     @property
-    def without(self) -> Rows:
+    def without(self) -> Table:
         """The table with the other person."""
         return (*(row for row in self.rows if row[0] != self.person), *self.other)
 

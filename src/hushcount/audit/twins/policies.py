@@ -20,7 +20,7 @@ from hushcount.audit.twins.weighed import (
     planned,
     weighing,
 )
-from hushcount.engines.memory import MemoryIncidence
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.union import plan_union
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import L1_UNIT, l1_descent, l2_descent, l2_unit

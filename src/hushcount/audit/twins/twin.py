@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from hushcount.audit.exact import QUICK, Effort, exact
+from hushcount.audit.exact.step import QUICK, Effort, exact
 from hushcount.audit.finding import Finding, Step
 from hushcount.audit.neighbours import Neighbours
-from hushcount.audit.replay import replay
+from hushcount.audit.replay.step import replay
 from hushcount.audit.subject import Run, Subject
-from hushcount.mechanisms.plan import Plan
+from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.table import find
 from hushcount.model.facts import Facts
 

@@ -15,7 +15,7 @@ from hushcount.audit.twins.formulas import share_as_printed
 from hushcount.audit.twins.noise import listed
 from hushcount.audit.twins.twin import Twin
 from hushcount.audit.twins.weighed import as_weights, named_in_order, planned, weighing
-from hushcount.engines.memory import MemoryIncidence
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.sips import SipsPlan, plan_sips
 from hushcount.mechanisms.selection.union import UnionPlan, plan_union, release_names, run_union
 from hushcount.model.budgets import epsilon_budget, rho_budget

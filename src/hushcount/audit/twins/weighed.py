@@ -14,7 +14,7 @@ from hushcount.audit.neighbours import Neighbours
 from hushcount.audit.subject import Run
 from hushcount.audit.twins.noise import listed
 from hushcount.audit.twins.twin import Original
-from hushcount.engines.memory import MemoryIncidence
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.sips import SipsPlan
 from hushcount.mechanisms.selection.union import UnionPlan, run_union
 from hushcount.model.facts import Facts

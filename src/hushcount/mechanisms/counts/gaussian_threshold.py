@@ -10,8 +10,8 @@ import numpy as np
 
 from hushcount.accounting.convert import split_delta
 from hushcount.accounting.normal import isf
-from hushcount.mechanisms.counts.rows import release_counts
-from hushcount.mechanisms.plan import concentrated, root_above
+from hushcount.mechanisms.calibration import concentrated, root_above
+from hushcount.mechanisms.released import release_counts
 from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget

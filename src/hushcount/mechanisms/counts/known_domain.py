@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from hushcount.mechanisms.counts.rows import release_counts, require_public_list
-from hushcount.mechanisms.plan import pure_epsilon
+from hushcount.mechanisms.calibration import pure_epsilon
+from hushcount.mechanisms.released import release_counts, require_public_list
 from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.counts.rows import release_counts
-from hushcount.mechanisms.plan import concentrated, root_above
+from hushcount.mechanisms.calibration import concentrated, root_above
+from hushcount.mechanisms.released import release_counts
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget, RhoBudget

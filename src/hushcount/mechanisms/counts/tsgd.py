@@ -10,15 +10,15 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.counts.rows import release_counts, require_public_list
-from hushcount.mechanisms.plan import pure_epsilon
+from hushcount.mechanisms.calibration import pure_epsilon
+from hushcount.mechanisms.released import release_counts, require_public_list
 from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
-from hushcount.noise import decimals
+from hushcount.noise import enclosures as decimals
 from hushcount.noise.calls import AddTruncated, Reach
 from hushcount.noise.source import NoiseSource
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushcount.mechanisms.counts.rows import release_counts
-from hushcount.mechanisms.plan import pure_epsilon
+from hushcount.mechanisms.calibration import pure_epsilon
 from hushcount.mechanisms.ranking import rank
+from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import float_below, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost

@@ -11,16 +11,16 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.errors import InvalidInput, InvalidParameter
-from hushcount.mechanisms.plan import pure_epsilon
+from hushcount.mechanisms.calibration import pure_epsilon
 from hushcount.mechanisms.selection.union import release_names
 from hushcount.model.amounts import share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
-from hushcount.noise import decimals
+from hushcount.noise import enclosures as decimals
 from hushcount.noise.calls import KeepByTable, Reach
-from hushcount.noise.keep import TABLE_BITS
+from hushcount.noise.coins import TABLE_BITS
 from hushcount.noise.source import NoiseSource
 
 MOST_ITEMS = 3

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushcount.mechanisms.plan import concentrated
+from hushcount.mechanisms.calibration import concentrated
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union, release_names
 from hushcount.model.amounts import positive, share, whole
 from hushcount.model.budgets import Budget, RhoBudget

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, assert_never
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.plan import Plan, gaussian_noise, inverse_above, pure_epsilon
+from hushcount.mechanisms.calibration import Plan, gaussian_noise, inverse_above, pure_epsilon
 from hushcount.mechanisms.selection.threshold import gaussian_threshold, greedy_threshold, laplace_threshold
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import l1_descent, l2_descent

@@ -7,10 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.counts.rows import require_public_list
-from hushcount.mechanisms.plan import concentrated, root_below
+from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.released import release_top, require_public_list, with_counts
 from hushcount.mechanisms.selection.optimal import require_complete
-from hushcount.mechanisms.topk.rows import release_top, with_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian

@@ -8,10 +8,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.plan import concentrated, root_below
+from hushcount.mechanisms.calibration import concentrated, root_below
 from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
+from hushcount.mechanisms.released import release_top, with_counts
 from hushcount.mechanisms.topk.known_domain import step_cost
-from hushcount.mechanisms.topk.rows import release_top, with_counts
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure

@@ -1,0 +1,1 @@
+"""Pictures: of counts, and of what limits would have stopped."""

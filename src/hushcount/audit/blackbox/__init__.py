@@ -1,0 +1,1 @@
+"""The black-box step: a mechanism as a user calls it, run many times."""

@@ -1,0 +1,161 @@
+"""Small tables: every mechanism as a user calls it, by `count`, `top` and `vocab`, on a few rows.
+
+A mechanism is here by being in the table of mechanisms: what it needs (a bound, a public list, a k) is found by asking
+for its price. Its budget is one where few runs show much: epsilon 2, or rho 0.7 where the noise is Gaussian, and a
+delta that puts the cut-off at about three people. The neighbours are bad cases by construction.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from hushcount.app.questions import count, estimate, top, vocab
+from hushcount.app.release import Release
+from hushcount.audit.blackbox.power import best_level
+from hushcount.audit.blackbox.trial import LEVELS, Trial
+from hushcount.audit.claim import Claim, cost_claim, own_epsilon
+from hushcount.audit.neighbours import Table
+from hushcount.engines.incidence import MemoryIncidence, incidence
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.table import Mechanism, find
+from hushcount.model.costs import Cost
+from hushcount.model.inputs import Bound, Histogram
+from hushcount.model.queries import Description, Selection
+
+_EPSILON = {"epsilon": "2", "delta": "0.009"}
+_RHO = {"rho": "0.7", "delta": "0.009"}
+_ITEMS = ("a", "b", "c")
+# How often each number of people is tried, and where trying ends.
+_LOOKS, _MOST_PEOPLE = 5, 64
+_QUESTIONS: dict[str, Callable[..., Release]] = {"count": count, "top": top, "vocab": vocab}
+
+
+@dataclass(frozen=True, slots=True)
+class SmallTable:
+    """The engine of a table of two columns that is encoded already; it answers by the code that every engine shares."""
+
+    held: MemoryIncidence
+
+    def describe(self) -> Description:
+        """Two columns of text. No answer here is kept by version, so one name does for all."""
+        return Description(columns=(("user", "VARCHAR"), ("item", "VARCHAR")), version="made up")
+
+    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
+        """People per item."""
+        return self.held.histogram(top, bound=bound, cap=selection.per_item_cap)
+
+    def incidence(self, selection: Selection) -> MemoryIncidence:  # noqa: ARG002  the port's signature
+        """Who has what."""
+        return self.held
+
+
+def small_table(rows: Table) -> SmallTable:
+    """An engine for rows of a person and an item."""
+    return SmallTable(incidence([user for user, _ in rows], [item for _, item in rows]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A mechanism with the options that it is asked with, what it then claims, and where that is compared best."""
+
+    name: str
+    ask: Callable[[SmallTable], Release]
+    claim: Claim
+    epsilon: float
+
+
+def make_case(name: str, *, max_items: int = 1) -> Case:
+    """A mechanism of the table with options that it accepts: a bound on items, and a public list where it wants one."""
+    mechanism = find(name)
+    options, cost = _accepted(mechanism, {"max_items_per_user": max_items, **_EPSILON})
+    if own_epsilon(cost) is None:
+        options, cost = _accepted(mechanism, {"max_items_per_user": max_items, **_RHO})
+    claim = cost_claim(cost)
+    ask = partial(_QUESTIONS[mechanism.question], user="user", item="item", **options)
+    return Case(name=name, ask=ask, claim=claim, epsilon=own_epsilon(cost) or best_level(claim, LEVELS))
+
+
+def make_trials(name: str) -> Iterator[Trial]:
+    """One trial for each pair of neighbours: an item at the cut-off, an item of one person, a person in everything."""
+    one, two = make_case(name), make_case(name, max_items=2)
+    edge = find_edge(one)
+    held, others = _holders("a", edge), _holders("b", edge) + _holders("c", edge)
+    yield _trial(one, f"one of {edge} people with an item leaves, others tie", held[1:] + others, held[:1])
+    yield _trial(one, "the only person with an item leaves", others, (("z", "a"),))
+    edge = find_edge(two)
+    rest = _holders("a", edge - 1) + _holders("b", edge - 1) + _holders("c", edge)
+    yield _trial(two, f"a person with two items of {edge} people leaves", rest, (("z", "a"), ("z", "b")))
+
+
+def find_edge(case: Case) -> int:
+    """About how many people an item needs to be shown as often as not, from a few runs; two where all items are."""
+
+    def is_shown(people: int) -> bool:
+        table = small_table(_holders("a", people))
+        return 2 * sum(len(case.ask(table)) > 0 for _ in range(_LOOKS)) > _LOOKS
+
+    high = 1
+    while high < _MOST_PEOPLE and not is_shown(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_shown(middle) else (middle, high)
+    return max(2, high)
+
+
+@contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """No receipts and no secret are kept meanwhile: what made-up data gives is nobody's to keep."""
+    before = os.environ.get("HUSHCOUNT_HOME")
+    os.environ["HUSHCOUNT_HOME"] = os.devnull
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HUSHCOUNT_HOME"]
+        else:
+            os.environ["HUSHCOUNT_HOME"] = before
+
+
+def _accepted(mechanism: Mechanism, options: dict[str, Any]) -> tuple[dict[str, Any], Cost]:
+    base = {"method": mechanism.name, "ledger": False, "fresh": True, **options}
+    if mechanism.question == "top":
+        base["k"] = 1
+    try:
+        return base, _cost(mechanism, base)
+    except InvalidParameter:
+        with_list = base | {"keys": _ITEMS}
+        return with_list, _cost(mechanism, with_list)
+
+
+def _cost(mechanism: Mechanism, options: dict[str, Any]) -> Cost:
+    return estimate(user="user", item="item", question=mechanism.question, **options).cost
+
+
+def _holders(item: str, people: int) -> Table:
+    return tuple((f"{item}{person}", item) for person in range(people))
+
+
+def _trial(case: Case, where: str, rows: Table, more: Table) -> Trial:
+    """A table, and the same with the rows of one more person."""
+    return Trial(
+        name=case.name,
+        claim=case.claim,
+        epsilon=case.epsilon,
+        one=partial(_output, case.ask, small_table(rows)),
+        two=partial(_output, case.ask, small_table(rows + more)),
+        where=where,
+    )
+
+
+def _output(ask: Callable[..., Release], table: SmallTable) -> Hashable:
+    """The rows of a release as they are shown: in their order, names with counts where there are counts."""
+    release = ask(table)
+    names = release.items.tolist()
+    return tuple(names) if release.counts is None else tuple(zip(names, release.counts.tolist(), strict=True))

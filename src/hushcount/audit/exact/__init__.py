@@ -1,0 +1,1 @@
+"""The exact step: whole output laws on both of two neighbours."""

@@ -1,0 +1,1 @@
+"""The report of an audit: as a value, as JSON and as a page."""

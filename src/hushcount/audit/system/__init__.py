@@ -1,0 +1,1 @@
+"""The system checks: what surrounds the mechanisms must not tell what they hide."""

@@ -1,0 +1,1 @@
+"""The DuckDB engine: one process, any file, frame or table."""

@@ -1,0 +1,1 @@
+"""Filters: which rows count, from a text to a tree to a decision."""

@@ -1,0 +1,1 @@
+"""The Spark engine: the same integers from many machines."""

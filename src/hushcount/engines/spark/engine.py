@@ -1,0 +1,362 @@
+"""The Spark engine: the same integers as every other engine, from data of any size, on many machines.
+
+All work on rows is done inside the JVM by keyed functions of values: no row is numbered, nothing depends on the order
+of rows, on partitions or on which attempt of a task succeeded. One shuffle brings each person's rows together; it
+serves deduplication and every round of bounding, and its result is kept for all rounds, sorted by person. Each sum by
+item takes one shuffle more. Only released rows come to the driver: noise is drawn where the sums are.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from hushcount.engines.engine import refuse_sequential
+from hushcount.engines.hashing import Role, role_keys
+from hushcount.engines.spark.selected import columns_of, select_rows
+from hushcount.engines.spark.session import Session, attempt, mapped, ship_package, watched
+from hushcount.engines.spark.source import SparkSource, open_source
+from hushcount.engines.spark.version import version_of
+from hushcount.errors import InvalidInput, InvalidParameter, UnreadableSource
+from hushcount.model.amounts import whole
+from hushcount.model.inputs import (
+    LARGEST,
+    Bound,
+    Histogram,
+    Int64s,
+    Items,
+    Shown,
+    UniformWeights,
+    UserLists,
+    WeightedHistogram,
+)
+from hushcount.model.queries import Description, Selection
+
+if TYPE_CHECKING:
+    from hushcount.engines.engine import Engine
+    from hushcount.model.inputs import Counts, Incidence, Weights
+
+_Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
+_Batch: TypeAlias = Any  # pyarrow.RecordBatch
+
+# So many named items are sent to every worker; more are brought together with their pairs by a shuffle.
+FEW_ITEMS = 1_000_000
+# Squares of finer weights would not fit into 64 bits.
+_FINEST = 30
+
+
+def open_spark(source: object, *, table: str | None = None, master: str | None = None) -> SparkEngine:
+    """Open a source, as `engines.spark.source.open_source` says."""
+    return SparkEngine(open_source(source, table=table, master=master))
+
+
+class SparkEngine:
+    """One source, opened by `open_spark`."""
+
+    def __init__(self, source: SparkSource) -> None:
+        self._source = source
+        self._stamp = None if source.files is None else source.files.stamp()
+        self._columns = columns_of(source.frame)
+        names = [name for name, _ in self._columns]
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"{source.name} has two columns of the same name; rename one of them")
+        self._description: Description | None = None
+        self._kept: list[_Frame] = []
+        self._was_read = False
+
+    def describe(self) -> Description:
+        """Columns and version id: a digest of the bytes of files, or a fingerprint of the rows of anything else."""
+        if self._description is None:
+            ship_package(self._source.session)
+            self._description = Description(columns=self._columns, version=version_of(self._source))
+            self._check_stamp()
+        return self._description
+
+    def histogram(
+        self, selection: Selection, *, bound: Bound | None = None, top: int | None = None
+    ) -> Histogram | SparkCounts:
+        """People per item, or rows up to the cap, after bounding if so bound. Spread out unless cut to `top`."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+        rows = self._rows(selection)
+        if bound is not None:
+            rows = rows.repartition("person")
+        pairs = rows.groupBy("person", "item").agg(F.count(F.lit(1)).alias("times"))
+        if bound is not None:
+            pairs = _ranked(_allowed(self._source.session, pairs, bound), bound)
+        often = F.least(F.col("times"), F.lit(selection.per_item_cap)).cast("bigint")
+        counts = SparkCounts(name=self._source.name, frame=pairs.groupBy("item").agg(F.sum(often).alias("value")))
+        return counts if top is None else counts.largest(whole("top", top))
+
+    def incidence(self, selection: Selection) -> SparkIncidence:
+        """Who has what: each pair once, each person's pairs in one place, kept for all rounds."""
+        if selection.per_item_cap != 1:
+            raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
+        from pyspark import StorageLevel  # noqa: PLC0415  heavy
+
+        pairs = self._rows(selection).repartition("person").distinct()
+        # Counting sorts them by person. To say so again costs nothing, and makes Spark remember it of what is kept; but
+        # only once it is there, so it is made at once.
+        pairs = pairs.withColumn("held", _people_hold()).sortWithinPartitions("person")
+        self._kept.append(pairs.persist(StorageLevel.MEMORY_AND_DISK))
+        attempt(self._source.name, pairs.count)
+        found = SparkIncidence(name=self._source.name, session=self._source.session, pairs=pairs)
+        weakref.finalize(found, _forget, pairs).atexit = False
+        return found
+
+    @contextmanager
+    def asking(self, say: Callable[[str], None]) -> Iterator[None]:
+        """All that one question does: watched, and refused if the data changed meanwhile; nothing is kept after it."""
+        with watched(self._source.session, say):
+            try:
+                yield
+                if self._was_read:
+                    self._check_unchanged()
+            finally:
+                self._was_read = False
+                while self._kept:
+                    _forget(self._kept.pop())
+
+    def _rows(self, selection: Selection) -> _Frame:
+        self._was_read = True
+        self._check_stamp()
+        ship_package(self._source.session)
+        frame = self._source.frame.toDF(*(f"c{n}" for n in range(len(self._columns))))
+        return attempt(self._source.name, lambda: select_rows(frame, selection, self._columns))
+
+    def _check_unchanged(self) -> None:
+        self._check_stamp()
+        if self._source.files is None and self._description is not None:
+            self._check(version_of(self._source) == self._description.version)
+
+    def _check_stamp(self) -> None:
+        if self._source.files is not None:
+            self._check(self._source.files.stamp() == self._stamp)
+
+    def _check(self, unchanged: bool) -> None:  # noqa: FBT001  one fact
+        if not unchanged:
+            raise UnreadableSource(f"{self._source.name} changed since it was opened; open it again and ask once more")
+
+
+def _forget(frame: _Frame) -> None:
+    with suppress(Exception):  # the session may be gone, and its memory with it
+        frame.unpersist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkCounts:
+    """Items and counts in a DataFrame of the columns item and value, each item once. Always complete."""
+
+    name: str
+    frame: _Frame
+    complete: bool = field(default=True, init=False)
+
+    def each(self, step: Callable[[Histogram], Shown]) -> Shown:
+        """Apply a step to all items where they are, block by block; only what it shows comes here."""
+
+        def apply(items: Items, counts: Int64s) -> Shown:
+            return step(Histogram(items=items, counts=counts, complete=True))
+
+        return _collected(self.name, mapped(self.frame, _by_block(apply), "item string, value bigint"))
+
+    def of(self, listed: Items) -> Int64s:
+        """The count of each listed item; only these come here."""
+        wanted = self.frame.join(_listed(self.frame.sparkSession, listed), "item", "left_semi")
+        items, counts = _collected(self.name, wanted)
+        return Histogram(items=items, counts=counts, complete=True).of(listed)
+
+    def largest(self, top: int) -> Histogram:
+        """The largest counts, ties by item. One row more is fetched, to know whether there are more."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+        ranked = self.frame.orderBy(F.col("value").desc(), F.col("item").asc()).limit(top + 1)
+        items, counts = _collected(self.name, ranked)
+        return Histogram(items=items[:top], counts=counts[:top], complete=len(items) <= top)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkWeights:
+    """Items and weights in a DataFrame of the columns item and value, each item once."""
+
+    name: str
+    frame: _Frame
+    unit: int
+
+    def each(self, step: Callable[[WeightedHistogram], Items]) -> Items:
+        """Apply a step to all items where they are, block by block; only what it names comes here."""
+        unit = self.unit
+
+        def apply(items: Items, weights: Int64s) -> Shown:
+            named = step(WeightedHistogram(items=items, weights=weights, unit=unit))
+            return named, np.zeros(len(named), dtype=np.int64)
+
+        return _collected(self.name, mapped(self.frame, _by_block(apply), "item string, value bigint"))[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkIncidence:
+    """Who has what, as a kept DataFrame of distinct texts person and item, and how many items the person holds.
+
+    Each person's pairs are in one partition, and partitions are sorted by person.
+    """
+
+    name: str
+    session: Session
+    pairs: _Frame
+
+    def weights(self, rule: UniformWeights) -> SparkWeights:
+        """Sum of everyone's uniform weights after bounding: one shuffle."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+        if rule.norm not in {1, 2}:
+            raise InvalidParameter("norm", rule.norm, "1 or 2")
+        if rule.share not in {"held", "bound"}:
+            raise InvalidParameter("share", rule.share, '"held" or "bound"')
+        unit = 1 << whole("bits", rule.bits, most=_FINEST if rule.norm == 2 else 61)
+        share = _people_hold() if rule.share == "held" else F.lit(rule.bound.max_items).cast("bigint")
+        kept = _together([part.select("item", share.alias("share")) for part in self._bounded(rule.bound)])
+        weighed = kept.select("item", _step(unit, rule.norm).alias("step"))
+        frame = weighed.groupBy("item").agg(F.sum("step").alias("value"))
+        return SparkWeights(name=self.name, frame=frame, unit=unit)
+
+    def counts(self, bound: Bound) -> SparkCounts:
+        """How many people hold each item after bounding: one shuffle."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+        kept = _together([part.select("item") for part in self._bounded(bound)])
+        return SparkCounts(name=self.name, frame=kept.groupBy("item").agg(F.count(F.lit(1)).alias("value")))
+
+    def _bounded(self, bound: Bound) -> list[_Frame]:
+        """The allowed pairs up to the bound, in parts; all pairs of a person are in one part.
+
+        Who holds no more than the bound allows keeps all, whatever else is left out: no ranks, and nothing to sort.
+        """
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+        allowed = _allowed(self.session, self.pairs, bound)
+        if any(named is not None and len(named) > FEW_ITEMS for named in (bound.only, bound.without)):
+            # All pairs were moved to find the named items: of two parts each would have to be moved back.
+            return [_ranked(allowed, bound)]
+        over = F.col("held") > F.lit(whole("max_items", bound.max_items, most=LARGEST)).cast("bigint")
+        return [allowed.where(~over), _ranked(allowed.where(over), bound)]
+
+    def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
+        """Refused: people cannot be visited one after another here."""
+        del bound, order
+        refuse_sequential("policy")
+
+
+def _ranked(allowed: _Frame, bound: Bound) -> _Frame:
+    """Each person's pairs with the `max_items` smallest hashes, as `engines.hashing` has them, ties by text."""
+    from pyspark.sql import Window  # noqa: PLC0415  heavy
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+    whole("max_items", bound.max_items, most=LARGEST)
+    mixed = F.xxhash64(_hashed("person", bound.salt, b"person"), _hashed("item", bound.salt, b"item"))
+    ranks = F.row_number().over(Window.partitionBy("person").orderBy("mixed", "item"))
+    hashed = allowed.withColumn("mixed", mixed).withColumn("rank", ranks)
+    return hashed.where(F.col("rank") <= bound.max_items).drop("mixed", "rank")
+
+
+def _together(parts: list[_Frame]) -> _Frame:
+    return functools.reduce(lambda one, two: one.unionAll(two), parts)
+
+
+def _people_hold() -> Any:  # noqa: ANN401  a column
+    from pyspark.sql import Window  # noqa: PLC0415  heavy
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+    return F.count(F.lit(1)).over(Window.partitionBy("person"))
+
+
+def _hashed(column: str, salt: bytes, role: Role) -> Any:  # noqa: ANN401  a column
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+    return F.xxhash64(*(F.lit(key).cast("bigint") for key in role_keys(salt, role)), F.col(column))
+
+
+def _allowed(session: Session, pairs: _Frame, bound: Bound) -> _Frame:
+    """The pairs without the items that are left out before the bound."""
+    if bound.only is not None:
+        excluded = set() if bound.without is None else set(bound.without.tolist())
+        return _matched(session, pairs, [item for item in bound.only.tolist() if item not in excluded], keep=True)
+    if bound.without is not None and len(bound.without):
+        return _matched(session, pairs, bound.without.tolist(), keep=False)
+    return pairs
+
+
+def _matched(session: Session, pairs: _Frame, items: list[str], *, keep: bool) -> _Frame:
+    """The pairs whose item is listed (or is not): by a copy of a short list on every worker, or by one shuffle."""
+    from pyspark.sql import Window  # noqa: PLC0415  heavy
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+    listed = _listed(session, items)
+    if len(items) <= FEW_ITEMS:
+        return pairs.join(F.broadcast(listed), "item", "left_semi" if keep else "left_anti")
+    # Pairs and list in one frame, so that one shuffle brings both together; the mark stands before the pairs.
+    marks = listed.withColumn("mark", F.lit(1))
+    both = pairs.withColumn("mark", F.lit(0)).unionByName(marks, allowMissingColumns=True)
+    before = Window.partitionBy("item").orderBy(F.col("mark").desc()).rowsBetween(Window.unboundedPreceding, 0)
+    found = both.withColumn("listed", F.max("mark").over(before))
+    return found.where((F.col("mark") == 0) & (F.col("listed") == int(keep))).drop("mark", "listed")
+
+
+def _listed(session: Session, items: Items | list[str]) -> _Frame:
+    """A public or released list as a DataFrame of distinct items. What is no Unicode text is in no Spark table."""
+    import pyarrow as pa  # noqa: PLC0415  comes with Spark
+
+    texts = [text for text in dict.fromkeys(items) if text.isascii() or _encodes(text)]
+    return session.createDataFrame(pa.table({"item": pa.array(texts, pa.string())}))
+
+
+def _encodes(text: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _step(unit: int, norm: Literal[1, 2]) -> Any:  # noqa: ANN401  a column
+    """floor(unit / share^(1/norm)) of the column share, exactly: the root that Java finds is set right by squaring."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+
+    if norm == 1:
+        return F.expr(f"{unit}L div share")
+    square = F.expr(f"{unit * unit}L div share")
+    root = F.floor(F.sqrt(square.cast("double"))).cast("bigint")
+    return F.when(root * root > square, root - 1).when((root + 1) * (root + 1) <= square, root + 1).otherwise(root)
+
+
+def _by_block(apply: Callable[[Items, Int64s], Shown]) -> Callable[[Iterator[_Batch]], Iterator[_Batch]]:
+    """What a worker does with the items of a partition."""
+
+    def run(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+        import pyarrow as pa  # noqa: PLC0415  comes with Spark
+
+        for batch in batches:
+            if batch.num_rows:
+                items, values = apply(*_arrays(batch))
+                columns = [pa.array(items, batch.column(0).type), pa.array(values, pa.int64())]
+                yield pa.RecordBatch.from_arrays(columns, ["item", "value"])
+
+    return run
+
+
+def _collected(name: str, frame: _Frame) -> Shown:
+    return _arrays(attempt(name, frame.toArrow))
+
+
+def _arrays(table: Any) -> Shown:  # noqa: ANN401  a pyarrow table or batch of items and values
+    items = np.empty(table.num_rows, dtype=object)
+    items[:] = table.column(0).to_pylist()
+    return items, np.asarray(table.column(1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+if TYPE_CHECKING:
+    _is_engine: type[Engine] = SparkEngine
+    _is_incidence: type[Incidence] = SparkIncidence
+    _is_counts: type[Counts] = SparkCounts
+    _is_weights: type[Weights] = SparkWeights

@@ -1,0 +1,108 @@
+"""Released rows: noisy counts and selected names, in an order that carries nothing that was not released."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.calibration import Plan, root_above
+from hushcount.model.inputs import Int64s, Items
+from hushcount.model.outcomes import Law, Outcome
+from hushcount.noise.calls import AddGaussian, Reach
+from hushcount.noise.source import ItemKeys, NoiseSource
+
+
+class TopPlan(Plan, Protocol):
+    """A plan that selects names and counts them at one epsilon for each step."""
+
+    @property
+    def epsilon(self) -> Decimal:
+        """What a selection or a count costs."""
+        ...
+
+    @property
+    def per_item_cap(self) -> int:
+        """By how much one person moves a count."""
+        ...
+
+
+def release_counts(
+    plan: Plan,
+    items: Items,
+    counts: Int64s,
+    *,
+    noise: tuple[Law, float | npt.NDArray[np.float64]],
+    cutoff: float | None,
+    source: NoiseSource,
+) -> Outcome:
+    """A release of noisy counts, largest first, equal ones by item; `noise` is the law and its scale(s)."""
+    law, scale = noise
+    by_item = np.argsort(items, kind="stable")
+    order = by_item[np.argsort(-counts[by_item], kind="stable")]
+    return Outcome(
+        mechanism=plan.name,
+        items=items[order],
+        counts=counts[order],
+        noise=law,
+        noise_scale=np.broadcast_to(np.asarray(scale, dtype=np.float64), counts.shape)[order],
+        cutoff=cutoff,
+        cost=plan.cost,
+        private=source.private,
+    )
+
+
+def require_public_list(public_items: Items | None) -> Items:
+    """Refuse a missing, empty or repeating public list."""
+    listed = [] if public_items is None else public_items.tolist()
+    if public_items is None or not listed or len(set(listed)) != len(listed):
+        raise InvalidParameter(
+            "public_items", f"{len(listed)} entries", "a public list that is not empty, each item once"
+        )
+    return public_items
+
+
+def count_stddev(epsilon: Fraction, per_item_cap: int) -> float:
+    """Standard deviation 2 cap / epsilon of the noise on a selected count: epsilon²/8-zCDP, one information unit.
+
+    LI draws Laplace(2 cap / epsilon) for the same unit; the Gaussian's deviation is 2/epsilon where the Laplace's is
+    2.83/epsilon.
+    """
+    return root_above((2 * per_item_cap / epsilon) ** 2)
+
+
+def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: NoiseSource) -> Outcome:
+    """Names in the order of selection, which the exponential mechanism releases; scores never leave (erratum 6)."""
+    return Outcome(
+        mechanism=plan.name,
+        items=items,
+        counts=None,
+        noise="none",
+        noise_scale=None,
+        cutoff=cutoff,
+        cost=plan.cost,
+        private=source.private,
+    )
+
+
+def with_counts(names: Outcome, plan: TopPlan, true_counts: Int64s, *, keys: ItemKeys, source: NoiseSource) -> Outcome:
+    """The names with counts under fresh discrete Gaussian noise, sorted by released count."""
+    stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    call = AddGaussian(
+        purpose=f"{plan.name}/count",
+        keys=keys,
+        values=true_counts,
+        # Any number of them may move: each was charged for itself.
+        reach=Reach(each=plan.per_item_cap),
+        variance=Fraction(stddev) ** 2,
+    )
+    noisy = source.perform(call)
+    rows = release_counts(
+        plan, names.items, noisy, noise=("discrete-gaussian", stddev), cutoff=names.cutoff, source=source
+    )
+    return replace(rows, cost=names.cost)

@@ -1,0 +1,182 @@
+"""The reference engine: the whole engine port in plain Python, slow and obvious, to hold every other engine against."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from hushcount.engines.columns import find, find_flat, kind, text_of
+from hushcount.engines.filters.filter import holds, parse
+from hushcount.engines.hashing import FIRST_SEED, Role, hash_bytes, hash_word, role_seed, signed
+from hushcount.engines.text import grams
+from hushcount.errors import InvalidInput, InvalidParameter
+from hushcount.model.inputs import Bound, Histogram, Items, UniformWeights, UserLists, WeightedHistogram
+from hushcount.model.queries import Description, Selection, TextItems
+
+if TYPE_CHECKING:
+    from hushcount.engines.engine import Engine
+    from hushcount.model.inputs import Incidence
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceEngine:
+    """Columns of equal length, in memory: name to values, None where missing."""
+
+    columns: Mapping[str, Sequence[object]]
+
+    def describe(self) -> Description:
+        """Column types are those of the values: a column of several types is text."""
+        types = tuple((name, _type_name(values)) for name, values in self.columns.items())
+        rows = sorted(repr(row) for row in zip(*self.columns.values(), strict=True))
+        version = hashlib.blake2b(repr((types, rows)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return Description(columns=types, version=f"reference-{version}")
+
+    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
+        """Each person's kept items, each with as many rows as there are up to the cap, added up and sorted."""
+        incidence = self._incidence(selection)
+        held = incidence.held if bound is None else incidence.bounded(bound)
+        total: Counter[str] = Counter()
+        for own in held.values():
+            for item, times in own.items():
+                total[item] += min(times, selection.per_item_cap)
+        ranked = sorted(total.items(), key=lambda row: (-row[1], row[0]))
+        shown = ranked if top is None else ranked[:top]
+        return Histogram(
+            items=_objects([item for item, _ in shown]),
+            counts=np.array([count for _, count in shown], dtype=np.int64),
+            complete=len(shown) == len(ranked),
+        )
+
+    def incidence(self, selection: Selection) -> ReferenceIncidence:
+        """Who has what, and how often."""
+        if selection.per_item_cap != 1:
+            raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
+        return self._incidence(selection)
+
+    def _incidence(self, selection: Selection) -> ReferenceIncidence:
+        held: dict[str, Counter[str]] = {}
+        for person, item in self._pairs(selection):
+            held.setdefault(person, Counter())[item] += 1
+        return ReferenceIncidence(held)
+
+    def _pairs(self, selection: Selection) -> Iterator[tuple[str, str]]:
+        """The rows that count, as person and item."""
+        types = dict(self.describe().columns)
+        item = selection.item
+        find_flat(selection.user, types.items())
+        if isinstance(item, TextItems):
+            if kind(find(item.column, types.items())) != "text":
+                raise InvalidInput(f"column {item.column!r} does not hold text")
+        else:
+            find_flat(item, types.items())
+        condition = None if selection.where is None else parse(selection.where, types.items())
+        for values in zip(*self.columns.values(), strict=True):
+            row = {
+                name: text_of(value) if types[name] == "VARCHAR" else value
+                for name, value in zip(self.columns, values, strict=True)
+            }
+            person = text_of(row[selection.user])
+            value = text_of(row[item.column if isinstance(item, TextItems) else item])
+            if person is None or value is None or (condition is not None and not holds(condition, row, types)):
+                continue
+            for one in grams(item, value) if isinstance(item, TextItems) else (value,):
+                yield person, one
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceIncidence:
+    """Person to item to how often."""
+
+    held: Mapping[str, Counter[str]]
+
+    def bounded(self, bound: Bound) -> dict[str, Counter[str]]:
+        """Each person's allowed items with the smallest hashes, in text order; people in the order of their hash."""
+        kept = {}
+        for person in sorted(self.held, key=lambda person: (_hash(person, bound.salt, b"order"), person)):
+            own = self.held[person]
+            ranked = sorted((_pair_hash(person, item, bound.salt), item) for item in own if _is_allowed(item, bound))
+            chosen = sorted(item for _, item in ranked[: bound.max_items])
+            kept[person] = Counter({item: own[item] for item in chosen})
+        return kept
+
+    def weights(self, rule: UniformWeights) -> WeightedHistogram:
+        """One person after another, in unbounded integers."""
+        unit = 2**rule.bits
+        total: dict[str, int] = {}
+        for own in self.bounded(rule.bound).values():
+            share = len(own) if rule.share == "held" else rule.bound.max_items
+            for item in own:
+                step = unit // share if rule.norm == 1 else math.isqrt(unit * unit // share)
+                total[item] = total.get(item, 0) + step
+        names = sorted(total)
+        return WeightedHistogram(
+            items=_objects(names), weights=np.array([total[name] for name in names], dtype=np.int64), unit=unit
+        )
+
+    def counts(self, bound: Bound) -> Histogram:
+        """How many people keep each item."""
+        total = Counter(item for own in self.bounded(bound).values() for item in own)
+        names = sorted(total)
+        return Histogram(
+            items=_objects(names), counts=np.array([total[name] for name in names], dtype=np.int64), complete=True
+        )
+
+    def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
+        """The kept items of all who keep any."""
+        owns = [own for own in self.bounded(bound).values() if own]
+        # most_common leaves equally frequent items in their order, which is that of their texts.
+        lists = [[item for item, _ in own.most_common()] if order == "frequency" else list(own) for own in owns]
+        names = sorted({item for own in lists for item in own})
+        position = {name: n for n, name in enumerate(names)}
+        return UserLists(
+            items=_objects(names),
+            offsets=np.cumsum([0, *map(len, lists)], dtype=np.int64),
+            ids=np.array([position[item] for own in lists for item in own], dtype=np.int32),
+        )
+
+
+def _type_name(values: Sequence[object]) -> str:
+    names = {
+        bool: "BOOLEAN",
+        int: "BIGINT",
+        float: "DOUBLE",
+        str: "VARCHAR",
+        date: "DATE",
+        datetime: "TIMESTAMP",
+    }
+    types = {type(value) for value in values} - {type(None)}
+    if not types <= names.keys():
+        return "STRUCT"
+    return names[types.pop()] if len(types) == 1 else "VARCHAR"
+
+
+def _is_allowed(item: str, bound: Bound) -> bool:
+    named = bound.without is not None and item in set(bound.without)
+    return not named and (bound.only is None or item in set(bound.only))
+
+
+def _hash(text: str, salt: bytes, role: Role) -> int:
+    return signed(hash_bytes(text.encode("utf-8", "surrogatepass"), role_seed(salt, role)))
+
+
+def _pair_hash(person: str, item: str, salt: bytes) -> int:
+    start = hash_word(_hash(person, salt, b"person"), FIRST_SEED)
+    return signed(hash_word(_hash(item, salt, b"item"), start))
+
+
+def _objects(texts: list[str]) -> Items:
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+if TYPE_CHECKING:
+    _is_engine: type[Engine] = ReferenceEngine
+    _is_incidence: type[Incidence] = ReferenceIncidence

@@ -1,0 +1,208 @@
+"""The system checks: the product passes each, and a broken twin fails the one that is for it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hushcount.app.secret import home
+from hushcount.audit.system.canaries import Heard
+from hushcount.audit.system.checks import SYSTEM_CHECKS, SYSTEM_FALSE_ALARM, run_check, run_check_by_name
+from hushcount.audit.system.product import ITEM, Pinned, Product, Said, ask, workspace, write_csv
+from hushcount.audit.system.timing import rank_correlation
+from hushcount.audit.twins.system import SYSTEM_TWINS
+from hushcount.errors import UnreadableSource
+
+CHECKS = {check.name: check for check in SYSTEM_CHECKS}
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    """A home that must stay empty: the checks bring their own."""
+    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HUSHCOUNT_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_product_passes(name):
+    """The installed product holds what it promises, and the finding says what was looked at."""
+    finding = run_check_by_name(name, quick=True)
+
+    assert finding.holds, finding.measured
+    assert finding.subject == name
+    assert finding.step == "system"
+    assert finding.seconds > 0
+    assert all((finding.claimed, finding.measured, finding.where, finding.looked))
+
+
+@pytest.mark.parametrize("twin", SYSTEM_TWINS, ids=lambda twin: twin.name)
+def test_every_broken_twin_is_caught(twin):
+    """The check that is for it fails, and the finding carries the twin's name."""
+    finding = twin.attack(quick=True)
+
+    assert finding is not None
+    assert finding.subject == twin.name
+    assert twin.check in CHECKS
+
+
+def test_every_check_has_a_twin():
+    """No check is there that was never seen to fail."""
+    assert {twin.check for twin in SYSTEM_TWINS} == set(CHECKS)
+    assert len({twin.name for twin in SYSTEM_TWINS}) == len(SYSTEM_TWINS)
+
+
+def test_a_sound_product_is_no_twin():
+    """A twin that makes no mistake is not caught: what catches the others is the mistake."""
+    sound = replace(SYSTEM_TWINS[1], product=Product())
+
+    assert sound.attack(quick=True) is None
+
+
+def test_fresh_noise_that_is_not_paid_for_is_seen():
+    """A product that takes --fresh for a repeat gives old noise and charges nothing."""
+
+    def stale(question, path, options, *, version=None):
+        return ask(question, path, {**options, "fresh": False}, version=version)
+
+    finding = run_check(CHECKS["repeat spends once"], Product(ask=stale), quick=True)
+
+    assert not finding.holds
+    assert "count: fresh noise was the old noise" in finding.measured
+    assert "vocab: fresh noise was not charged" in finding.measured
+
+
+def test_a_copied_file_that_is_answered_anew_is_seen():
+    """A product that goes by the file's name gives another answer to the same bytes."""
+
+    def by_name(question, path, options, *, version=None):
+        return ask(question, path, {**options, "ledger": False}, version=version or str(path))
+
+    finding = run_check(CHECKS["changed data, new noise"], Product(ask=by_name), quick=True)
+
+    assert not finding.holds
+    assert "A COPIED FILE" in finding.measured
+
+
+def test_a_canary_on_the_command_line_is_seen():
+    """What a command prints is searched, on either stream."""
+
+    def chatty(words):
+        rows = Path(words[1]).read_text(encoding="utf-8", errors="replace") if len(words) > 1 else ""
+        return Said(code=0, out="popular", err=rows)
+
+    finding = run_check(CHECKS["canaries stay silent"], Product(command=chatty), quick=True)
+
+    assert not finding.holds
+    assert "command count" in finding.measured
+
+
+@pytest.mark.parametrize("way", ["log", "warning", "print", "cause"])
+def test_every_channel_is_heard(way, capsys):
+    """A canary in a log record, a warning, printed text or the cause of an error is found."""
+
+    def leak(question, path, options, *, version=None):
+        line = path.read_bytes().splitlines()[-1].decode("latin-1")
+        if way == "log":
+            logging.getLogger("hushcount.made_up").debug("read %s", line)
+        if way == "warning":
+            warnings.warn(line, stacklevel=1)
+        if way == "print":
+            print(line)  # noqa: T201 (that is the leak)
+        if way == "cause" and path.name == "torn.csv":
+            raise UnreadableSource("it cannot be read") from ValueError(line)
+        return ask(question, path, options, version=version)
+
+    finding = run_check(CHECKS["canaries stay silent"], Product(ask=leak), quick=True)
+
+    assert not finding.holds
+    assert {"log": "log records", "warning": "warnings", "print": "standard output", "cause": "error on file torn"}[
+        way
+    ] in finding.measured
+
+
+def test_a_search_that_finds_nothing_at_all_is_no_pass():
+    """If even a released item is not found in the command's output, the search is deaf and the check fails."""
+    deaf = Product(command=lambda _: Said(code=0, out="", err=""))
+    finding = run_check(CHECKS["canaries stay silent"], deaf, quick=True)
+
+    assert not finding.holds
+    assert "command count" in finding.measured
+
+
+def test_digests_without_a_key_are_found():
+    """A canary's plain SHA-256, MD5 or hexadecimal form is a leak as well."""
+    heard = Heard()
+    heard.hear("hexadecimal", b"zqcanary".hex())
+    heard.hear("nothing", "zqother")
+    heard.hear("sha256", hashlib.sha256(b"zqcanary").hexdigest())
+
+    assert heard.leaks(("zqcanary",)) == ["hexadecimal", "sha256"]
+    heard.released.add("zqcanary")
+    assert heard.leaks(("zqcanary",)) == []
+
+
+def test_a_product_that_releases_nothing_shows_nothing_about_order():
+    """Where no row is released, nothing was compared, and that is no pass."""
+
+    def silent(question, path, options, *, version=None):
+        release = ask(question, path, options, version=version)
+        none = release.items[:0]
+        empty = None if release.counts is None else release.counts[:0]
+        return replace(release, items=none, counts=empty, low=empty, high=empty)
+
+    finding = run_check(CHECKS["order tells nothing"], Product(ask=silent), quick=True)
+
+    assert not finding.holds
+
+
+def test_the_home_is_given_back():
+    """Within a workspace all files are elsewhere; afterwards the environment is as it was."""
+    before = dict(os.environ)
+    with workspace() as folder:
+        assert home() == folder / "home"
+        assert "HUSHCOUNT_LEDGER" not in os.environ
+
+    assert dict(os.environ) == before
+    assert not folder.exists()
+
+
+def test_a_pinned_engine_only_changes_the_version(tmp_path):
+    """It answers as the engine does, under the version that was said."""
+    from hushcount.app.wiring import open_engine  # noqa: PLC0415 (only here)
+    from hushcount.model.queries import Selection  # noqa: PLC0415 (only here)
+
+    path = write_csv(tmp_path / "a.csv", [("p", "x"), ("q", "x"), ("q", "y")])
+    engine = open_engine(path)
+    pinned = Pinned(engine=engine, version="v")
+    selection = Selection(user="person", item=ITEM)
+
+    assert pinned.describe().version == "v"
+    assert pinned.describe().columns == engine.describe().columns
+    assert pinned.histogram(selection, top=5).counts.tolist() == [2, 1]
+    path.unlink()
+
+
+def test_rank_correlation():
+    """One for the same order, minus one for the reverse, ties at their middle rank, 0 if all are equal."""
+    up = np.arange(5.0)
+
+    assert rank_correlation(up, up**3) == pytest.approx(1)
+    assert rank_correlation(up, -up) == pytest.approx(-1)
+    assert rank_correlation(up, np.ones(5)) == 0
+    # By hand: ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4 give 4.5 / sqrt(4.5 * 5).
+    assert rank_correlation(np.array([1.0, 2, 2, 3]), np.arange(4.0)) == pytest.approx(4.5 / np.sqrt(22.5))
+
+
+def test_false_alarms_are_rare_by_design():
+    """The system checks have a thousandth of the share that the whole audit may have."""
+    assert SYSTEM_FALSE_ALARM <= 1e-6
