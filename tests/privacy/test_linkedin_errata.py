@@ -299,11 +299,11 @@ class Recorded(SeededSource):
 @pytest.mark.parametrize("name", [mechanism.name for mechanism in MECHANISMS])
 def test_erratum_6_no_random_number_is_used_twice(name):
     """Choice, count, bottom, place and bound of one run each have draws of their own: none is given out again."""
-    mechanism, source = find(name), Recorded()
-    mechanism.run(input_for(mechanism), mechanism.plan(rho_budget(5, "1e-2"), facts_for(name)), source)
+    mechanism, noise = find(name), Recorded()
+    mechanism.run(input_for(mechanism), mechanism.plan(rho_budget(5, "1e-2"), facts_for(name)), noise)
 
-    assert source.given
-    assert set(source.given.values()) == {1}
+    assert noise.given
+    assert set(noise.given.values()) == {1}
 
 
 def test_erratum_6_the_order_of_true_counts_is_not_released():

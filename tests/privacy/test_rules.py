@@ -37,7 +37,7 @@ def test_erratum_39_plans_are_made_without_data(planner):
     names = set(inspect.signature(planner).parameters)
 
     assert not any(hints[name] in DATA for name in names)
-    assert not names & {"histogram", "incidence", "lists", "data", "counts", "source"}
+    assert not names & {"histogram", "incidence", "lists", "data", "counts", "noise"}
     assert any(hints[name] in {Budget, RhoBudget, EpsilonBudget} or name == "epsilon" for name in names)
 
 

@@ -16,11 +16,11 @@ from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.chooser import choose
 from hushcount.mechanisms.counts.gaussian_threshold import GaussianThresholdPlan
 from hushcount.mechanisms.counts.known_domain import KnownLaplacePlan
-from hushcount.mechanisms.counts.pcr import PcrPlan, count_stddev, level_epsilon
+from hushcount.mechanisms.counts.pcr import PcrPlan, clamped_stddev, level_epsilon
 from hushcount.mechanisms.counts.plume import PlumePlan
 from hushcount.mechanisms.counts.tsgd import TsgdPlan
 from hushcount.mechanisms.counts.unknown_domain import UnknownLaplacePlan
-from hushcount.mechanisms.released import count_stddev as top_stddev
+from hushcount.mechanisms.released import unit_stddev
 from hushcount.mechanisms.selection.optimal import OptimalPlan, midpoint
 from hushcount.mechanisms.selection.sips import SipsPlan
 from hushcount.mechanisms.selection.union import UnionPlan
@@ -141,7 +141,7 @@ def _plume(plan: PlumePlan) -> Expectation:
 
 def _top(plan: KnownGumbelPlan | UnknownGumbelPlan) -> Expectation:
     epsilon = float(plan.epsilon)
-    stddev = top_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    stddev = unit_stddev(Fraction(plan.epsilon), plan.per_item_cap)
     width = half_width("discrete-gaussian", stddev) if plan.counts else None
     if isinstance(plan, KnownGumbelPlan):
         return Expectation(give_or_take=width, cutoff=None)
@@ -159,7 +159,7 @@ def _pcr_notes(plan: PcrPlan) -> tuple[str, ...]:
         if epsilon < float(plan.epsilon_first):
             continue
         level = max(0, math.floor(2 * math.log2(epsilon / float(plan.epsilon_first))))
-        stddev = count_stddev(plan, level_epsilon(plan, level)) * plan.per_item_cap
+        stddev = clamped_stddev(plan, level_epsilon(plan, level)) * plan.per_item_cap
         width, cutoff = half_width("discrete-gaussian", stddev), plan.per_item_cap * (1 + odds / epsilon)
         notes.append(
             f"If {length:,} items are shown, the rarest has about {cutoff:,.0f} people, give or take {width:,}."

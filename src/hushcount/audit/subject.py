@@ -50,7 +50,7 @@ class Subject:
         mechanism: what input it wants.
         facts: what was declared.
         plan: the calibrated plan, whose cost is the claim.
-        run: from an input, the plan and a source to an outcome.
+        run: from an input, the plan and a noise source to an outcome.
         neighbours: the tables to try, the worst first; a new iterator at each call.
     """
 
@@ -67,7 +67,7 @@ class Subject:
         """What the plan says about its privacy."""
         return cost_claim(self.plan.cost)
 
-    def read(self, rows: Table, source: NoiseSource) -> Input:
+    def read(self, rows: Table, noise: NoiseSource) -> Input:
         """The bounded input that the mechanism gets of a table, as `app.answer` makes it."""
         data = incidence([person for person, _ in rows], [item for _, item in rows])
         if self.mechanism.wants == "incidence":
@@ -75,12 +75,12 @@ class Subject:
         bound = None
         if self.plan.max_items is not None:
             only = self.facts.public_items if self.mechanism.listed_only else None
-            bound = Bound(max_items=self.plan.max_items, salt=source.salt("bound"), only=only)
+            bound = Bound(max_items=self.plan.max_items, salt=noise.salt("bound"), only=only)
         return data.histogram(self.mechanism.fetch(self.plan), bound=bound, cap=self.facts.per_item_cap)
 
-    def answer(self, rows: Table, source: NoiseSource) -> Outcome:
+    def answer(self, rows: Table, noise: NoiseSource) -> Outcome:
         """Read a table and run on it."""
-        return self.run(self.read(rows, source), self.plan, source)
+        return self.run(self.read(rows, noise), self.plan, noise)
 
 
 def subjects(*, quick: bool) -> tuple[Subject, ...]:

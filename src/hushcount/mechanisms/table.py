@@ -36,7 +36,7 @@ DEFAULT_MAX_ITEMS = 100
 class Mechanism:
     """One mechanism: what it answers, what input it wants, how it is planned and run.
 
-    `run(input, plan, source)` takes a Histogram or an Incidence, as `wants` says, and the plan that `plan` made;
+    `run(input, plan, noise)` takes a Histogram or an Incidence, as `wants` says, and the plan that `plan` made;
     `fetch(plan)` is how many of the largest counts the histogram must have, None for all. `listed_only` says that
     items off the public list are never looked at, so that a bound need not be spent on them; `sequential`, that people
     are visited one after another, each seeing what those before did, which no cluster can share out.

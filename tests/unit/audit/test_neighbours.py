@@ -134,13 +134,13 @@ def test_inputs_are_read_as_the_product_reads_them():
     """Bounded by the plan, only listed items where nothing else is looked at, rows cut to what is fetched."""
     rows = (*(("p", item) for item in "abcd"), ("q", "a"), ("q", "a"))
     by_name = {(subject.name, subject.facts.per_item_cap): subject for subject in ALL}
-    source = fixed_salts()
-    listed = by_name["known-laplace", 1].read(rows, source)
-    capped = by_name["known-gumbel", 2].read(rows, source)
-    cut = by_name["pcr", 1].read(tuple((f"{n}", item) for n in range(2) for item in "abcdefg"), source)
+    noise = fixed_salts()
+    listed = by_name["known-laplace", 1].read(rows, noise)
+    capped = by_name["known-gumbel", 2].read(rows, noise)
+    cut = by_name["pcr", 1].read(tuple((f"{n}", item) for n in range(2) for item in "abcdefg"), noise)
 
     assert set(listed.items.tolist()) <= set(by_name["known-laplace", 1].facts.public_items.tolist())
     assert dict(zip(capped.items.tolist(), capped.counts.tolist(), strict=True))["a"] == 3
     assert (len(cut.items), cut.complete) == (5, False)
     bounded = by_name["gaussian-threshold", 1]
-    assert int(np.sum(bounded.read(rows, source).counts)) == bounded.plan.max_items + 1
+    assert int(np.sum(bounded.read(rows, noise).counts)) == bounded.plan.max_items + 1

@@ -193,7 +193,7 @@ def _law(search: _Search, rows: Table, where: str) -> OutputLaw:
     key = _key(bounded, rows)
     if key not in search.laws:
         law = enumerate_law(
-            lambda source: subject.run(bounded, subject.plan, source),
+            lambda noise: subject.run(bounded, subject.plan, noise),
             missing=search.effort.missing,
             most_paths=search.effort.runs_for_a_law,
             look=lambda path: _price(search, path, where),

@@ -73,7 +73,7 @@ KNOWN_GUMBEL = Original(
 )
 
 
-def fixed_seed(data: Histogram, plan: Any, source: NoiseSource) -> Outcome:  # noqa: ANN401, ARG001  any plan; not used
+def fixed_seed(data: Histogram, plan: Any, noise: NoiseSource) -> Outcome:  # noqa: ANN401, ARG001  any plan; not used
     """Noise from seed 42 whatever the source, called private (erratum 37)."""
     return replace(run_known_laplace(data, plan, SeededSource(42)), private=True)
 
@@ -83,12 +83,12 @@ class _Bypassing(Altered):
 
     def perform(self, call: Call[Any]) -> Any:  # noqa: ANN401  any outcome
         """Draw at once."""
-        return call.draw(self._source)
+        return call.draw(self._noise)
 
 
-def outside_hook(data: Histogram, plan: Any, source: NoiseSource) -> Outcome:  # noqa: ANN401  any plan
+def outside_hook(data: Histogram, plan: Any, noise: NoiseSource) -> Outcome:  # noqa: ANN401  any plan
     """A draw that nobody sees."""
-    return run_known_laplace(data, plan, _Bypassing(source, with_less_noise))
+    return run_known_laplace(data, plan, _Bypassing(noise, with_less_noise))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ def tail_above(stddev: float, level: int) -> float:
     return float(np.exp(-steps * steps / 2).sum()) / (math.sqrt(2 * math.pi) * stddev) * (1 + 1e-9)
 
 
-def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, source: NoiseSource) -> Outcome:
+def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, noise: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the threshold.
 
     Guarantee: delta-approximate rho-zCDP with rho = max_items cap² / (2 sigma²): the discrete Gaussian on integers of
@@ -90,12 +90,12 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, sourc
     def shown(block: Histogram) -> Shown:
         call = AddGaussian(
             purpose=plan.name,
-            keys=source.identify(block.items),
+            keys=noise.identify(block.items),
             values=block.counts,
             reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
             variance=Fraction(plan.gaussian_stddev) ** 2,
         )
-        noisy = source.perform(call)
+        noisy = noise.perform(call)
         return block.items[noisy > plan.threshold], noisy[noisy > plan.threshold]
 
     items, counts = histogram.each(shown)
@@ -103,7 +103,7 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, sourc
         plan,
         items,
         counts,
-        noise=("discrete-gaussian", plan.gaussian_stddev),
+        law=("discrete-gaussian", plan.gaussian_stddev),
         cutoff=float(plan.threshold),
-        source=source,
+        noise=noise,
     )

@@ -50,7 +50,7 @@ def plan_known_laplace(
     )
 
 
-def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, source: NoiseSource) -> Outcome:
+def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, noise: NoiseSource) -> Outcome:
     """A noisy count for every listed item, zeros included; items that are not listed are left out.
 
     Guarantee: each count is epsilon-DP, a person moves at most max_items of them: max_items epsilon-DP, max_items
@@ -71,7 +71,7 @@ def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, source: NoiseSo
     rate = Fraction(plan.epsilon) / plan.per_item_cap
     call = AddLaplace(
         purpose=plan.name,
-        keys=source.identify(plan.public_items),
+        keys=noise.identify(plan.public_items),
         values=histogram.of(plan.public_items),
         reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
         rate=rate,
@@ -79,8 +79,8 @@ def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, source: NoiseSo
     return release_counts(
         plan,
         plan.public_items,
-        source.perform(call),
-        noise=("discrete-laplace", float(1 / rate)),
+        noise.perform(call),
+        law=("discrete-laplace", float(1 / rate)),
         cutoff=None,
-        source=source,
+        noise=noise,
     )

@@ -84,7 +84,7 @@ def level_epsilon(plan: PcrPlan, level: int) -> Decimal:
     return plan.epsilon_first * Decimal(2) ** (level // 2) * (_ROOT_TWO if level % 2 else 1)
 
 
-def count_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
+def clamped_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
     """Sigma of PCR eq. (2), clamped from below at 2/epsilon, in units of the per-item cap.
 
     A count costs 1/(2 sigma²), and a step reserves epsilon²/4 = epsilon²/8 + epsilon²/8 for selection and count: that
@@ -101,7 +101,7 @@ class _Run:
     """One run under way: what may still be selected, what has been released, and what it cost."""
 
     plan: PcrPlan
-    source: NoiseSource
+    noise: NoiseSource
     top: Ranking
     keys: ItemKeys
     left: Int64s
@@ -117,7 +117,7 @@ class _Run:
         self.spent.append(cost)
 
 
-def run_pcr(histogram: Histogram, plan: PcrPlan, source: NoiseSource) -> Outcome:
+def run_pcr(histogram: Histogram, plan: PcrPlan, noise: NoiseSource) -> Outcome:
     """Select the largest counts one by one, above a threshold that falls as epsilon grows, until the budget is used.
 
     Guarantee: delta-approximate rho-zCDP by the filter of Whitehouse et al. (PCR Theorems 5 and 6; its (epsilon, delta)
@@ -140,7 +140,7 @@ def run_pcr(histogram: Histogram, plan: PcrPlan, source: NoiseSource) -> Outcome
     whole level (the same law, far fewer draws).
     """
     top = rank(histogram, plan.fetched)
-    run = _Run(plan, source, top, source.identify(top.items), np.arange(plan.fetched + 1), Filter(plan.rho, plan.delta))
+    run = _Run(plan, noise, top, noise.identify(top.items), np.arange(plan.fetched + 1), Filter(plan.rho, plan.delta))
     level = 0
     while run.filter.fits(_selection_cost(plan, level) + _count_cost(plan, level)):
         chosen = _select(run, level)
@@ -166,7 +166,7 @@ def _select(run: _Run, level: int) -> Int64s:
         cap=plan.per_item_cap,
         most=run.filter.times(step),
     )
-    order = run.source.perform(contest.call(f"pcr/{level}"))
+    order = run.noise.perform(contest.call(f"pcr/{level}"))
     chosen = order[order < len(rows)]
     for cost in [step] * len(chosen) + [selection] * (len(order) - len(chosen)):
         run.spend(cost)
@@ -174,7 +174,7 @@ def _select(run: _Run, level: int) -> Int64s:
 
 
 def _count(run: _Run, level: int, chosen: Int64s) -> None:
-    stddev, cap = count_stddev(run.plan, level_epsilon(run.plan, level)), run.plan.per_item_cap
+    stddev, cap = clamped_stddev(run.plan, level_epsilon(run.plan, level)), run.plan.per_item_cap
     # The product as a fraction: rounded to a double, it could be below what was charged for.
     call = AddGaussian(
         purpose="pcr/count",
@@ -185,7 +185,7 @@ def _count(run: _Run, level: int, chosen: Int64s) -> None:
         variance=(Fraction(stddev) * cap) ** 2,
     )
     run.items.append(run.top.items[chosen])
-    run.counts.append(run.source.perform(call))
+    run.counts.append(run.noise.perform(call))
     run.stddevs += [stddev * cap] * len(chosen)
 
 
@@ -194,7 +194,7 @@ def _selection_cost(plan: PcrPlan, level: int) -> Cost:
 
 
 def _count_cost(plan: PcrPlan, level: int) -> Cost:
-    stddev = count_stddev(plan, level_epsilon(plan, level))
+    stddev = clamped_stddev(plan, level_epsilon(plan, level))
     return Cost.of(DiscreteGaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))))
 
 
@@ -207,8 +207,8 @@ def _release(run: _Run, last_level: int) -> Outcome:
         plan,
         np.concatenate(run.items),
         np.concatenate(run.counts),
-        noise=("discrete-gaussian", np.array(run.stddevs)),
+        law=("discrete-gaussian", np.array(run.stddevs)),
         cutoff=cutoff,
-        source=run.source,
+        noise=run.noise,
     )
     return replace(release, cost=Cost.total(run.spent))

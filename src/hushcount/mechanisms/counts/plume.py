@@ -54,7 +54,7 @@ def plan_plume(budget: Budget, max_items: int, *, relative_error: float | None =
     )
 
 
-def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Outcome:
+def run_plume(incidence: Incidence, plan: PlumePlan, noise: NoiseSource) -> Outcome:
     """Name items by weighted Gaussian, then release their noisy counts over people bounded afresh.
 
     Guarantee (one person and all their rows added or removed): delta-approximate rho-zCDP, the sum of selection and
@@ -70,22 +70,22 @@ def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Out
     Source: PCR section 1 and 4. Corrected: sensitivity sqrt(m') (erratum 17). Biased by the bound, as any bounded
     count.
     """
-    named = name_items(incidence, plan.selection, source, without=None, purpose="plume/select")
-    bound = Bound(max_items=plan.max_items, salt=source.salt("bound/plume/count"), only=named)
+    named = name_items(incidence, plan.selection, noise, without=None, purpose="plume/select")
+    bound = Bound(max_items=plan.max_items, salt=noise.salt("bound/plume/count"), only=named)
     call = AddGaussian(
         purpose="plume/count",
-        keys=source.identify(named),
+        keys=noise.identify(named),
         values=incidence.counts(bound).of(named),
         reach=Reach(each=1, rows=plan.max_items),
         variance=Fraction(plan.gaussian_stddev) ** 2,
     )
-    noisy = source.perform(call)
+    noisy = noise.perform(call)
     shown = noisy >= plan.least
     return release_counts(
         plan,
         named[shown],
         noisy[shown],
-        noise=("discrete-gaussian", plan.gaussian_stddev),
+        law=("discrete-gaussian", plan.gaussian_stddev),
         cutoff=max(plan.selection.threshold, plan.least),
-        source=source,
+        noise=noise,
     )

@@ -80,7 +80,7 @@ def end_mass(epsilon: Decimal, bound: int) -> Fraction:
     return (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
 
 
-def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
+def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the bound.
 
     Guarantee: (epsilon, P[X = bound])-DP for each item, each person being in at most max_items of them (DVGM Theorem
@@ -104,13 +104,13 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
     def above(items: Items, counts: Int64s, threshold: int) -> Shown:
         call = AddTruncated(
             purpose=plan.name,
-            keys=source.identify(items),
+            keys=noise.identify(items),
             values=counts,
             reach=Reach(each=1, rows=plan.max_items),
             rate=Fraction(plan.epsilon),
             bound=plan.bound,
         )
-        noisy = source.perform(call)
+        noisy = noise.perform(call)
         return items[noisy > threshold], noisy[noisy > threshold]
 
     def unlisted(block: Histogram) -> Shown:
@@ -127,7 +127,7 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
         plan,
         items,
         noisy,
-        noise=("truncated-geometric", 1 / float(plan.epsilon)),
+        law=("truncated-geometric", 1 / float(plan.epsilon)),
         cutoff=float(plan.bound + 1),
-        source=source,
+        noise=noise,
     )

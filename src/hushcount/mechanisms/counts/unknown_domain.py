@@ -88,7 +88,7 @@ def difference_tail(rate: float, level: int) -> float:
     return (p / (1 + q)) ** 2 * math.exp(-rate * first) * total * (1 + 1e-9)
 
 
-def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, source: NoiseSource) -> Outcome:
+def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, noise: NoiseSource) -> Outcome:
     """Noisy counts of the items above the noisy bottom, whose own noisy value is released as the cut-off.
 
     Guarantee: (epsilon, delta)-DP (LI Lemma 5.3). Given the items common to both neighbours' tops, at most max_items of
@@ -111,18 +111,18 @@ def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, source: 
     bottom = int(top.counts[plan.rows]) + plan.per_item_cap + plan.offset
     call = AddLaplace(
         purpose=plan.name,
-        keys=source.identify(items),
+        keys=noise.identify(items),
         values=np.append(counts, bottom),
         reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
         rate=rate,
     )
-    noisy = source.perform(call)
+    noisy = noise.perform(call)
     shown = np.flatnonzero(noisy[:-1] > noisy[-1])
     return release_counts(
         plan,
         items[shown],
         noisy[shown],
-        noise=("discrete-laplace", float(1 / rate)),
+        law=("discrete-laplace", float(1 / rate)),
         cutoff=float(noisy[-1]),
-        source=source,
+        noise=noise,
     )

@@ -66,7 +66,7 @@ def plan_optimal(budget: Budget, max_items: int, *, least: int = 1) -> OptimalPl
     )
 
 
-def run_optimal(histogram: Counts, plan: OptimalPlan, source: NoiseSource) -> Outcome:
+def run_optimal(histogram: Counts, plan: OptimalPlan, noise: NoiseSource) -> Outcome:
     """Name each item with probability pi_opt(number of people).
 
     Guarantee: (epsilon, delta)-DP for each item, and each person is in at most max_items of them: together at most
@@ -87,17 +87,17 @@ def run_optimal(histogram: Counts, plan: OptimalPlan, source: NoiseSource) -> Ou
     def named(block: Histogram) -> Shown:
         call = KeepByTable(
             purpose=plan.name,
-            keys=source.identify(block.items),
+            keys=noise.identify(block.items),
             values=block.counts - (plan.least - 1),
             reach=Reach(each=1, rows=plan.max_items),
             table=plan.table,
         )
-        kept = source.perform(call)
+        kept = noise.perform(call)
         # Names only: their counts stay behind.
         return block.items[kept], np.zeros(np.count_nonzero(kept), dtype=np.int64)
 
     items, _ = histogram.each(named)
-    return release_names(plan, items, cutoff=float(midpoint(plan)), source=source)
+    return release_names(plan, items, cutoff=float(midpoint(plan)), noise=noise)
 
 
 def midpoint(plan: OptimalPlan) -> int:

@@ -93,7 +93,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
     )
 
 
-def run_union(incidence: Incidence, plan: UnionPlan, source: NoiseSource) -> Outcome:
+def run_union(incidence: Incidence, plan: UnionPlan, noise: NoiseSource) -> Outcome:
     """Weigh the bounded lists, then name each item with the probability that its noisy weight exceeds the threshold.
 
     Guarantee (one person and all their rows added or removed): Gaussian primitives are delta-approximate rho-zCDP, and
@@ -111,18 +111,18 @@ def run_union(incidence: Incidence, plan: UnionPlan, source: NoiseSource) -> Out
     to the cut-off (23); thresholds for many novel items of a greedy person (36); no l1-descent under Gaussian noise
     (22).
     """
-    named = name_items(incidence, plan, source, without=None, purpose=plan.name)
-    return release_names(plan, named, cutoff=plan.threshold, source=source)
+    named = name_items(incidence, plan, noise, without=None, purpose=plan.name)
+    return release_names(plan, named, cutoff=plan.threshold, noise=noise)
 
 
 def name_items(
-    incidence: Incidence, plan: UnionPlan, source: NoiseSource, *, without: Items | None, purpose: str
+    incidence: Incidence, plan: UnionPlan, noise: NoiseSource, *, without: Items | None, purpose: str
 ) -> Items:
     """One round: the items named, leaving out those named before (`without`)."""
-    bound = Bound(max_items=plan.max_items, salt=source.salt(f"bound/{purpose}"), without=without)
+    bound = Bound(max_items=plan.max_items, salt=noise.salt(f"bound/{purpose}"), without=without)
 
     def named(block: WeightedHistogram) -> Items:
-        keep = source.perform(_keep(block, plan, purpose, source.identify(block.items)))
+        keep = noise.perform(_keep(block, plan, purpose, noise.identify(block.items)))
         return np.compress(keep, block.items)
 
     return _weigh(incidence, plan, bound).each(named)
@@ -151,7 +151,7 @@ def _keep(block: WeightedHistogram, plan: UnionPlan, purpose: str, keys: ItemKey
     )
 
 
-def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSource) -> Outcome:
+def release_names(plan: Plan, items: Items, *, cutoff: float, noise: NoiseSource) -> Outcome:
     """A release of names, sorted by name, so that the order carries nothing."""
     return Outcome(
         mechanism=plan.name,
@@ -161,7 +161,7 @@ def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSourc
         noise_scale=None,
         cutoff=cutoff,
         cost=plan.cost,
-        private=source.private,
+        private=noise.private,
     )
 
 

@@ -64,7 +64,7 @@ def step_cost(epsilon: Decimal, *, selections: int, counts: int) -> Cost:
     return Cost.of((BoundedRange(epsilon=epsilon), selections), (DiscreteGaussian(rho=rho), counts))
 
 
-def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, source: NoiseSource) -> Outcome:
+def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, noise: NoiseSource) -> Outcome:
     """The k names picked by the exponential mechanism without replacement, and noisy counts for them.
 
     Guarantee: k selections of epsilon-bounded range and k counts of epsilon²/8-zCDP: 2k epsilon²/8-zCDP together; no
@@ -82,7 +82,7 @@ def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, source: NoiseSour
     """
     require_complete(histogram)
     counts = histogram.of(plan.public_items)
-    keys = source.identify(plan.public_items)
+    keys = noise.identify(plan.public_items)
     call = Peel(
         purpose=f"{plan.name}/select",
         keys=keys,
@@ -91,8 +91,8 @@ def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, source: NoiseSour
         rate=Fraction(plan.epsilon) / plan.per_item_cap,
         most=plan.k,
     )
-    chosen = source.perform(call)
-    names = release_top(plan, plan.public_items[chosen], cutoff=None, source=source)
+    chosen = noise.perform(call)
+    names = release_top(plan, plan.public_items[chosen], cutoff=None, noise=noise)
     if not plan.counts:
         return names
-    return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), source=source)
+    return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), noise=noise)

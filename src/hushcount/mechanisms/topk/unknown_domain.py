@@ -65,7 +65,7 @@ def unknown_gumbel_at(epsilon: Decimal, delta: Decimal, facts: Facts, *, rows: i
     )
 
 
-def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: NoiseSource) -> Outcome:
+def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, noise: NoiseSource) -> Outcome:
     """Choose where the threshold stands, select at most k names above it, noise their counts; pay for what comes back.
 
     Guarantee: delta-approximate zCDP: every selection (bottom is one), the choice of the threshold's place, and every
@@ -85,9 +85,9 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: No
     counts have separate noise and no score is released (erratum 6).
     """
     top = rank(histogram, plan.rows)
-    place = _threshold_place(top, plan, source)
+    place = _threshold_place(top, plan, noise)
     above = top.above(place)
-    keys = source.identify(top.items[:above])
+    keys = noise.identify(top.items[:above])
     contest = Contest(
         keys=keys,
         counts=top.counts[:above],
@@ -96,17 +96,17 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: No
         cap=plan.per_item_cap,
         most=plan.k,
     )
-    order = source.perform(contest.call("unknown-gumbel"))
+    order = noise.perform(contest.call("unknown-gumbel"))
     chosen = order[order < above]
     names = replace(
-        release_top(plan, top.items[chosen], cutoff=_cutoff(plan, place), source=source), cost=_paid(plan, len(chosen))
+        release_top(plan, top.items[chosen], cutoff=_cutoff(plan, place), noise=noise), cost=_paid(plan, len(chosen))
     )
     if not plan.counts:
         return names
-    return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), source=source)
+    return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), noise=noise)
 
 
-def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, source: NoiseSource) -> int:
+def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, noise: NoiseSource) -> int:
     """The place i in k..rows, drawn with weight exp(-epsilon threshold_i / cap).
 
     threshold_i = h_(i+1) + cap (1 + ln(i/delta)/epsilon).
@@ -124,7 +124,7 @@ def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, source: NoiseSource)
         priors={row: Fraction(1, place) for row, place in enumerate(places)},
         most=1,
     )
-    return places[int(source.perform(call)[0])]
+    return places[int(noise.perform(call)[0])]
 
 
 def _paid(plan: UnknownGumbelPlan, found: int) -> Cost:
