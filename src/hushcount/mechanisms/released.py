@@ -16,6 +16,7 @@ from hushcount.model.inputs import Int64s, Items
 from hushcount.model.outcomes import Law, Outcome
 from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource
+from hushcount.noise.widths import half_width
 
 
 class TopPlan(Plan, Protocol):
@@ -24,6 +25,11 @@ class TopPlan(Plan, Protocol):
     @property
     def epsilon(self) -> Decimal:
         """What a selection or a count costs."""
+        ...
+
+    @property
+    def counts(self) -> bool:
+        """Whether the names are counted."""
         ...
 
     @property
@@ -74,6 +80,17 @@ def unit_stddev(epsilon: Fraction, per_item_cap: int) -> float:
     2.83/epsilon.
     """
     return root_above((2 * per_item_cap / epsilon) ** 2)
+
+
+def counted_within(plan: TopPlan) -> int | None:
+    """Give or take of the counts beside the names; None if there are none."""
+    stddev = unit_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    return half_width("discrete-gaussian", stddev) if plan.counts else None
+
+
+def release_names(plan: Plan, items: Items, *, cutoff: float, noise: NoiseSource) -> Outcome:
+    """A release of names, sorted by name, so that the order carries nothing."""
+    return release_top(plan, np.sort(items), cutoff=cutoff, noise=noise)
 
 
 def release_top(plan: Plan, items: Items, *, cutoff: float | None, noise: NoiseSource) -> Outcome:

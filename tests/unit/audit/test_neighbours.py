@@ -114,20 +114,21 @@ def test_every_mechanism_is_a_subject():
 
 
 def test_a_new_mechanism_is_a_subject_by_being_listed():
-    """One that nothing is known about is planned with the facts that it takes; one that takes none is refused."""
+    """One that nothing else is known about is planned with the facts that its record says it takes."""
     new = replace(find("known-laplace"), name="new", listed_only=False)
-    picky = replace(new, plan=lambda budget, facts: _without_list(facts) or find("sips").plan(budget, facts))
-    broken = replace(new, plan=lambda budget, facts: plan_unknown_gumbel(budget, replace(facts, k=None)))
+    found = subjects_of(new, quick=False)
 
-    assert {subject.name for subject in subjects_of(new, quick=False)} == {"new"}
-    assert subjects_of(replace(picky, wants="incidence", run=find("sips").run), quick=True)
-    with pytest.raises(InvalidParameter, match="k"):
-        subjects_of(broken, quick=True)
+    assert {subject.name for subject in found} == {"new"}
+    assert {subject.facts.per_item_cap for subject in found} == {1, 2}
+    assert all(subject.facts.declared <= new.needs | new.takes for subject in found)
 
 
-def _without_list(facts):
-    if facts.public_items is not None:
-        raise InvalidParameter("public_items", "a list", "none")
+def test_a_record_that_takes_more_than_its_planner_is_no_subject():
+    """A planner that refuses what its record says it takes is told, not passed over."""
+    boastful = replace(find("optimal"), needs=frozenset(), takes=frozenset())
+
+    with pytest.raises(InvalidParameter, match="max_items"):
+        subjects_of(boastful, quick=True)
 
 
 def test_inputs_are_read_as_the_product_reads_them():

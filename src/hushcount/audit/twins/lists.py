@@ -11,10 +11,11 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.audit.neighbours import PERSON, Neighbours, Table, table
+from hushcount.audit.small_table import listed
 from hushcount.audit.subject import Run
 from hushcount.audit.twins.altered import altered, draw_from, order_by_law
 from hushcount.audit.twins.formulas import appendix_a_offset, bottom_odds_as_printed
-from hushcount.audit.twins.noise import GAUSSIAN_THRESHOLD, KNOWN_GUMBEL, KNOWN_LAPLACE, listed
+from hushcount.audit.twins.noise import GAUSSIAN_THRESHOLD, KNOWN_GUMBEL, KNOWN_LAPLACE
 from hushcount.audit.twins.twin import Original, Twin
 from hushcount.mechanisms.counts.gaussian_threshold import GaussianThresholdPlan, run_gaussian_threshold
 from hushcount.mechanisms.counts.known_domain import KnownLaplacePlan, run_known_laplace
@@ -24,7 +25,7 @@ from hushcount.mechanisms.topk.unknown_domain import UnknownGumbelPlan, run_unkn
 from hushcount.model.budgets import epsilon_budget
 from hushcount.model.costs import Cost, Failure
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Histogram, Items
+from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AnyCall, Peel
 from hushcount.noise.source import NoiseSource
@@ -146,7 +147,7 @@ def released_scores(data: Histogram, plan: KnownGumbelPlan, noise: NoiseSource) 
     shown = sorted(scores)[: plan.k]
     return Outcome(
         mechanism=plan.name,
-        items=_objects([item for _, item in shown]),
+        items=listed(*(item for _, item in shown)),
         counts=np.array([-score for score, _ in shown], dtype=np.int64),
         noise="none",
         noise_scale=None,
@@ -154,10 +155,6 @@ def released_scores(data: Histogram, plan: KnownGumbelPlan, noise: NoiseSource) 
         cost=plan.cost,
         private=noise.private,
     )
-
-
-def _objects(texts: list[str]) -> Items:
-    return listed(*texts)
 
 
 def _floored_gumbel(low: float, width: float) -> float:

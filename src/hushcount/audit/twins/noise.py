@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.audit.neighbours import table
+from hushcount.audit.small_table import listed
 from hushcount.audit.twins.altered import Altered, altered, with_less_noise
 from hushcount.audit.twins.twin import Original, Twin
 from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold, run_gaussian_threshold
@@ -21,19 +22,12 @@ from hushcount.mechanisms.selection.union import plan_union, run_union
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, run_known_gumbel
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Histogram, Int64s, Items
+from hushcount.model.inputs import Histogram, Int64s
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddLaplace, Call, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource, SeededSource
 
 _PAIR = epsilon_budget(1, "0.05")
-
-
-def listed(*texts: str) -> Items:
-    """Texts as a public list."""
-    items = np.empty(len(texts), dtype=object)
-    items[:] = texts
-    return items
 
 
 _ONE = listed("a")

@@ -10,14 +10,15 @@ import numpy as np
 
 from hushcount.accounting.normal import isf
 from hushcount.audit.neighbours import table
+from hushcount.audit.small_table import listed
 from hushcount.audit.twins import weightings
 from hushcount.audit.twins.formulas import share_as_printed
-from hushcount.audit.twins.noise import listed
 from hushcount.audit.twins.twin import Twin
 from hushcount.audit.twins.weighed import as_weights, named_in_order, planned, weighing
 from hushcount.engines.incidence import MemoryIncidence
+from hushcount.mechanisms.released import release_names
 from hushcount.mechanisms.selection.sips import SipsPlan, plan_sips
-from hushcount.mechanisms.selection.union import UnionPlan, plan_union, release_names, run_union
+from hushcount.mechanisms.selection.union import UnionPlan, plan_union, run_union
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.inputs import Bound, Int64s, Items, UniformWeights, WeightedHistogram
 from hushcount.model.outcomes import Outcome

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hushcount.audit.neighbours import Neighbours
+from hushcount.audit.small_table import listed
 from hushcount.audit.subject import Run
-from hushcount.audit.twins.noise import listed
 from hushcount.audit.twins.twin import Original
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.sips import SipsPlan

@@ -11,8 +11,9 @@ import numpy as np
 from hushcount.accounting.convert import split_delta
 from hushcount.accounting.normal import isf
 from hushcount.mechanisms.calibration import concentrated, root_above
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
+from hushcount.mechanisms.ranking import require_complete
 from hushcount.mechanisms.released import release_counts
-from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, DiscreteGaussian, Failure
@@ -107,3 +108,15 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, noise
         cutoff=float(plan.threshold),
         noise=noise,
     )
+
+
+GAUSSIAN_THRESHOLD = Mechanism(
+    name="gaussian-threshold",
+    question="count",
+    wants="histogram",
+    needs=frozenset({"max_items"}),
+    takes=frozenset({"per_item_cap"}),
+    calibrate=lambda budget, facts: plan_gaussian_threshold(budget, facts.max_items or 0, facts.per_item_cap),
+    run=run_gaussian_threshold,
+    expect=lambda plan: even_noise("discrete-gaussian", plan.gaussian_stddev, cutoff=plan.threshold),
+)

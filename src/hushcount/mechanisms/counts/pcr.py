@@ -12,15 +12,19 @@ import numpy as np
 from hushcount.accounting.filters import Filter
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
+from hushcount.model.expectations import Expectation
+from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource
+from hushcount.noise.widths import half_width
 
 # A rational just below the square root of two: rho doubles with each step (erratum 13: eps <- sqrt(2) eps, not sqrt(2
 # eps)).
@@ -212,3 +216,47 @@ def _release(run: _Run, last_level: int) -> Outcome:
         noise=run.noise,
     )
     return replace(release, cost=Cost.total(run.spent))
+
+
+def expect_pcr(plan: PcrPlan) -> Expectation:
+    """For a few list lengths: the cut-off that the budget can reach, and the noise there."""
+    odds = math.log(plan.rows / float(plan.delta_step))
+    notes = []
+    for length in (10, 100, 1000):
+        epsilon = math.sqrt(float(plan.rho) / length / 0.22)
+        if epsilon < float(plan.epsilon_first):
+            continue
+        level = max(0, math.floor(2 * math.log2(epsilon / float(plan.epsilon_first))))
+        stddev = clamped_stddev(plan, level_epsilon(plan, level)) * plan.per_item_cap
+        width, cutoff = half_width("discrete-gaussian", stddev), plan.per_item_cap * (1 + odds / epsilon)
+        notes.append(
+            f"If {length:,} items are shown, the rarest has about {cutoff:,.0f} people, give or take {width:,}."
+        )
+    return Expectation(notes=tuple(notes))
+
+
+def _plan(budget: Budget, facts: Facts) -> PcrPlan:
+    return plan_pcr(budget, facts.per_item_cap, relative_error=facts.aim)
+
+
+def _plan_small(budget: Budget, facts: Facts) -> PcrPlan:
+    """Two rows, two selections to share delta, and a first epsilon with which both fit.
+
+    A bottom costs epsilon²/8 and doubles epsilon², of which the next step reserves a quarter: 5/8 epsilon² is rho.
+    """
+    first = (concentrated(budget).rho * Decimal("1.599")).sqrt()
+    plan = plan_pcr(budget, facts.per_item_cap, rows=2, epsilon_first=first, relative_error=facts.aim)
+    return replace(plan, delta_step=share(plan.delta, 2))
+
+
+PCR = Mechanism(
+    name="pcr",
+    question="count",
+    wants="histogram",
+    takes=frozenset({"per_item_cap", "relative_error"}),
+    calibrate=_plan,
+    run=run_pcr,
+    expect=expect_pcr,
+    small=_plan_small,
+    fetch=lambda plan: plan.fetched + 1,
+)

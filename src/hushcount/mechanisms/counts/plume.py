@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_above
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.released import release_counts
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost, DiscreteGaussian
+from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Bound, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
@@ -89,3 +91,27 @@ def run_plume(incidence: Incidence, plan: PlumePlan, noise: NoiseSource) -> Outc
         cutoff=max(plan.selection.threshold, plan.least),
         noise=noise,
     )
+
+
+def _expect(plan: PlumePlan) -> Expectation:
+    return even_noise("discrete-gaussian", plan.gaussian_stddev, cutoff=max(plan.selection.threshold, plan.least))
+
+
+PLUME = Mechanism(
+    name="plume",
+    question="count",
+    wants="incidence",
+    needs=frozenset({"max_items"}),
+    calibrate=lambda budget, facts: plan_plume(budget, facts.max_items or 0),
+    run=run_plume,
+    expect=_expect,
+    weighs=True,
+)
+# Rows are dropped by their counts, far above the weight at which they are found.
+PLUME_THRESHOLD = replace(
+    PLUME,
+    name="plume-threshold",
+    takes=frozenset({"relative_error"}),
+    calibrate=lambda budget, facts: plan_plume(budget, facts.max_items or 0, relative_error=facts.aim),
+    weighs=False,
+)

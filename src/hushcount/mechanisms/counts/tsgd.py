@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,11 +11,13 @@ import numpy as np
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import pure_epsilon
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
+from hushcount.mechanisms.ranking import require_complete
 from hushcount.mechanisms.released import release_counts, require_public_list
-from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
+from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import enclosures as decimals
@@ -131,3 +133,26 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
         cutoff=float(plan.bound + 1),
         noise=noise,
     )
+
+
+def _expect(plan: TsgdPlan) -> Expectation:
+    return even_noise("truncated-geometric", 1 / float(plan.epsilon), cutoff=plan.bound + 1)
+
+
+TSGD = Mechanism(
+    name="tsgd",
+    question="count",
+    wants="histogram",
+    needs=frozenset({"max_items"}),
+    calibrate=lambda budget, facts: plan_tsgd(budget, facts.max_items or 0),
+    run=run_tsgd,
+    expect=_expect,
+)
+TSGD_PUBLIC = replace(
+    TSGD,
+    name="tsgd-public",
+    needs=frozenset({"max_items", "public_items"}),
+    calibrate=lambda budget, facts: plan_tsgd(
+        budget, facts.max_items or 0, public_items=require_public_list(facts.public_items)
+    ),
+)

@@ -8,11 +8,13 @@ from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_below
-from hushcount.mechanisms.released import release_top, require_public_list, with_counts
-from hushcount.mechanisms.selection.optimal import require_complete
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.ranking import require_complete
+from hushcount.mechanisms.released import counted_within, release_top, require_public_list, with_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
+from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
@@ -96,3 +98,15 @@ def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, noise: NoiseSourc
     if not plan.counts:
         return names
     return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), noise=noise)
+
+
+KNOWN_GUMBEL = Mechanism(
+    name="known-gumbel",
+    question="top",
+    wants="histogram",
+    needs=frozenset({"k", "public_items"}),
+    takes=frozenset({"per_item_cap", "with_counts"}),
+    calibrate=plan_known_gumbel,
+    run=run_known_gumbel,
+    expect=lambda plan: Expectation(give_or_take=counted_within(plan)),
+)

@@ -9,12 +9,14 @@ from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
-from hushcount.mechanisms.released import release_top, with_counts
+from hushcount.mechanisms.released import counted_within, release_top, with_counts
 from hushcount.mechanisms.topk.known_domain import step_cost
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure
+from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
@@ -136,3 +138,24 @@ def _paid(plan: UnknownGumbelPlan, found: int) -> Cost:
 def _cutoff(plan: UnknownGumbelPlan, place: int) -> float:
     """How far above the boundary an item must be; the boundary count is private, the place and epsilon are released."""
     return plan.per_item_cap * (1 + math.log(place / float(plan.delta)) / float(plan.epsilon))
+
+
+def expect_unknown_gumbel(plan: UnknownGumbelPlan) -> Expectation:
+    """As if the threshold stood at the first place that it can, k."""
+    cutoff = _cutoff(plan, plan.k)
+    note = f"An item must be held by about {cutoff:.0f} more people than the items just below the list."
+    return Expectation(give_or_take=counted_within(plan), cutoff=cutoff, notes=(note,))
+
+
+UNKNOWN_GUMBEL = Mechanism(
+    name="unknown-gumbel",
+    question="top",
+    wants="histogram",
+    needs=frozenset({"k"}),
+    takes=frozenset({"per_item_cap", "with_counts"}),
+    calibrate=plan_unknown_gumbel,
+    run=run_unknown_gumbel,
+    expect=expect_unknown_gumbel,
+    small=lambda budget, facts: plan_unknown_gumbel(budget, facts, rows=max(2, facts.k or 0) + 1),
+    fetch=lambda plan: plan.rows + 1,
+)
