@@ -70,7 +70,7 @@ def measure_beside_plain_query(effort: Effort) -> None:
         rows.append((f"{name}: plain query in DuckDB", lasting(plain), "1.00"))
         for mechanism in ("sips", "policy-gaussian", "pcr", "unknown-gumbel"):
             chosen = find(mechanism)
-            plan = chosen.plan(BUDGET, facts)
+            plan = chosen.plan(BUDGET, chosen.fitting(facts))
             given = log if chosen.wants == "incidence" else histogram
             taken = effort.best(lambda run=chosen.run, data=given, plan=plan: run(data, plan, SystemSource()))  # type: ignore[misc]
             rows.append((f"  {mechanism}, from encoded data", lasting(taken), f"{taken / plain:.2f}"))

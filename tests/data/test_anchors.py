@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from hushcount.accounting import zcdp
-from hushcount.mechanisms.table import MECHANISMS, Mechanism, find
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.table import MECHANISMS, find
 from hushcount.model.budgets import Budget, rho_budget
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Bound, Histogram
@@ -171,7 +172,7 @@ def test_pcr_counts_more_items_well_than_the_baselines(log):
 def test_every_mechanism_answers_on_real_data(log, mechanism):
     """Each one names real items, costs at most its plan, gives counts only if asked, and owns up to a test seed."""
     facts = Facts(max_items=3, k=10, public_items=log.histogram.items[:100])
-    plan = mechanism.plan(rho_budget(1, 1e-6), facts)
+    plan = mechanism.plan(rho_budget(1, 1e-6), mechanism.fitting(facts))
     outcome = run(mechanism, log, plan, 0)
 
     assert 0 < len(outcome.items) <= len(log.histogram.items)

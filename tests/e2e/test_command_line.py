@@ -237,10 +237,10 @@ def test_row_id_warning(tmp_path):
 def test_unforeseen_errors_show_no_values(log, monkeypatch):
     """If something unforeseen fails after data was read, its text is not shown: it might quote data."""
 
-    def leak(*_):
+    def leak(*_, **__):
         raise RuntimeError("the secret item is PLANTED")
 
-    monkeypatch.setattr("hushcount.app.answer._read", leak)
+    monkeypatch.setattr("hushcount.app.answer.bounded_input", leak)
     result = run("count", log, *ASK, code=70)
 
     assert "PLANTED" not in result.output

@@ -126,8 +126,8 @@ def test_an_uncharged_bottom_is_found():
     """A top list that pays for its items and not for the bottom that ends it (erratum 3)."""
     subject = FIRST["unknown-gumbel"]
 
-    def free_bottom(data, plan, source):
-        outcome = subject.run(data, plan, source)
+    def free_bottom(data, plan, noise):
+        outcome = subject.run(data, plan, noise)
         if len(outcome.items) == plan.k:
             return outcome
         events = [
@@ -145,8 +145,8 @@ def test_a_charge_above_the_reserve_is_found():
     """Whoever reserves less than a run can cost overspends."""
     subject = FIRST["gaussian-threshold"]
 
-    def dear(data, plan, source):
-        outcome = subject.run(data, plan, source)
+    def dear(data, plan, noise):
+        outcome = subject.run(data, plan, noise)
         return replace(outcome, cost=outcome.cost + Cost.of(DiscreteGaussian(rho=Decimal("0.1"))))
 
     finding = exact(replace(subject, run=dear), quick=True)
@@ -155,15 +155,15 @@ def test_a_charge_above_the_reserve_is_found():
     assert "more than was reserved" in finding.measured
 
 
-def past_the_hook(call, source):
+def past_the_hook(call, noise):
     """Draws with the source that it was given, but not by its hook."""
-    return call.draw(source)
+    return call.draw(noise)
 
 
 def own_noise():
     """Draws without the source. No two runs agree: real noise of this small size would, more often than not."""
     numbers = itertools.count()
-    return lambda call, source: call.values + next(numbers)
+    return lambda call, noise: call.values + next(numbers)
 
 
 @pytest.mark.parametrize("outcome", [past_the_hook, own_noise()], ids=["past the hook", "own noise"])
@@ -174,14 +174,14 @@ def test_draws_outside_the_hook_are_found(outcome):
     class Bypass:
         """A source whose calls draw by themselves."""
 
-        def __init__(self, source):
-            self.source, self.private, self.identify = source, source.private, source.identify
+        def __init__(self, noise):
+            self.noise, self.private, self.identify = noise, noise.private, noise.identify
 
         def perform(self, call):
             """Anything but the hook."""
-            return outcome(call, self.source)
+            return outcome(call, self.noise)
 
-    broken = replace(subject, run=lambda data, plan, source: subject.run(data, plan, Bypass(source)))
+    broken = replace(subject, run=lambda data, plan, noise: subject.run(data, plan, Bypass(noise)))
 
     finding = exact(broken, quick=True)
 
@@ -196,8 +196,8 @@ def test_noise_of_its_own_breaks_the_curve_where_two_runs_agree_by_chance(number
     """Fixed as it is here it does so always: then both laws are points, and those of neighbours differ."""
     subject = FIRST["known-laplace"]
 
-    def run(data, plan, source):
-        del source
+    def run(data, plan, noise):
+        del noise
         return subject.run(data, plan, SeededSource(number))
 
     finding = exact(replace(subject, run=run), quick=True)
@@ -231,17 +231,17 @@ def test_a_second_draw_for_the_same_items_is_found():
     class Twice:
         """A source that draws every call twice."""
 
-        def __init__(self, source):
-            self.source, self.private = source, source.private
+        def __init__(self, noise):
+            self.noise, self.private = noise, noise.private
 
         def perform(self, call):
             """The mean of two draws, rounded."""
-            return (self.source.perform(call) + self.source.perform(call)) // 2
+            return (self.noise.perform(call) + self.noise.perform(call)) // 2
 
         def __getattr__(self, name):
-            return getattr(self.source, name)
+            return getattr(self.noise, name)
 
-    finding = exact(replace(subject, run=lambda data, plan, source: subject.run(data, plan, Twice(source))), quick=True)
+    finding = exact(replace(subject, run=lambda data, plan, noise: subject.run(data, plan, Twice(noise))), quick=True)
 
     assert not finding.holds
     assert "charged were" in finding.measured

@@ -390,16 +390,16 @@ def test_discrete_gaussian_tails_are_rounded_up(stddev, deviations):
 
 def named(weights, unit, **rule):
     """How many of these weights the library names."""
-    source = SeededSource(1)
+    noise = SeededSource(1)
     call = (KeepGaussian if "stddev" in rule else KeepLaplace)(
         purpose="test",
-        keys=source.identify(as_items([f"item {n}" for n in range(len(weights))])),
+        keys=noise.identify(as_items([f"item {n}" for n in range(len(weights))])),
         values=np.array(weights),
         reach=Reach(),
         unit=unit,
         **rule,
     )
-    return int(source.perform(call).sum())
+    return int(noise.perform(call).sum())
 
 
 @pytest.mark.parametrize("weight", [0, 3, 8, 12])

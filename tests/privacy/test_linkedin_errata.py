@@ -299,11 +299,11 @@ class Recorded(SeededSource):
 @pytest.mark.parametrize("name", [mechanism.name for mechanism in MECHANISMS])
 def test_erratum_6_no_random_number_is_used_twice(name):
     """Choice, count, bottom, place and bound of one run each have draws of their own: none is given out again."""
-    mechanism, source = find(name), Recorded()
-    mechanism.run(input_for(mechanism), mechanism.plan(rho_budget(5, "1e-2"), facts_for(name)), source)
+    mechanism, noise = find(name), Recorded()
+    mechanism.run(input_for(mechanism), mechanism.plan(rho_budget(5, "1e-2"), facts_for(mechanism)), noise)
 
-    assert source.given
-    assert set(source.given.values()) == {1}
+    assert noise.given
+    assert set(noise.given.values()) == {1}
 
 
 def test_erratum_6_the_order_of_true_counts_is_not_released():
@@ -323,7 +323,7 @@ def test_erratum_6_the_order_of_true_counts_is_not_released():
 def test_erratum_6_releases_are_in_released_order(name):
     """Rows with counts stand by released count, then by item; names alone by item, or in the order of selection."""
     mechanism = find(name)
-    plan = mechanism.plan(rho_budget(5, "1e-2"), facts_for(name))
+    plan = mechanism.plan(rho_budget(5, "1e-2"), facts_for(mechanism))
     release = mechanism.run(input_for(mechanism), plan, SeededSource(2))
 
     assert len(release.items) > 1
@@ -340,7 +340,7 @@ def test_erratum_6_releases_are_in_released_order(name):
 def test_erratum_6_the_order_of_input_rows_does_not_matter(name, shuffle):
     """The same data in another order of rows gives the same release, bit for bit."""
     mechanism = find(name)
-    plan = mechanism.plan(rho_budget(5, "1e-2"), facts_for(name))
+    plan = mechanism.plan(rho_budget(5, "1e-2"), facts_for(mechanism))
     one = mechanism.run(input_for(mechanism), plan, SeededSource(9))
     two = mechanism.run(input_for(mechanism, shuffle=shuffle), plan, SeededSource(9))
 

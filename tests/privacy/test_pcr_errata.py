@@ -18,7 +18,7 @@ from hushcount.accounting.filters import Filter
 from hushcount.audit.twins import formulas
 from hushcount.errors import InvalidInput
 from hushcount.mechanisms.counts import pcr
-from hushcount.mechanisms.counts.pcr import count_stddev, level_epsilon, plan_pcr, run_pcr
+from hushcount.mechanisms.counts.pcr import clamped_stddev, level_epsilon, plan_pcr, run_pcr
 from hushcount.mechanisms.ranking import bottom_odds, rank
 from hushcount.model.budgets import rho_budget
 from hushcount.model.costs import BoundedRange, DiscreteGaussian, Failure
@@ -69,7 +69,7 @@ def test_erratum_11_unclamped_counts_cost_more_than_their_reserve(relative_error
     plan = paper_plan(relative_error=relative_error)
     epsilon = float(plan.epsilon_first)
     printed = formulas.unclamped_stddev(relative_error, LOG_ODDS, epsilon)
-    ours = count_stddev(plan, plan.epsilon_first)
+    ours = clamped_stddev(plan, plan.epsilon_first)
 
     assert (epsilon**2 / 8 + 1 / (2 * printed**2)) / (epsilon**2 / 4) == pytest.approx(times, abs=0.05)
     assert (epsilon**2 / 8 + 1 / (2 * ours**2)) <= epsilon**2 / 4
@@ -83,7 +83,7 @@ def test_erratum_11_the_clamp_acts_below_its_condition(relative_error):
     at_rest = relative_error * (float(plan.epsilon_first) + LOG_ODDS) >= 3
 
     assert at_rest == (relative_error >= 0.0869)
-    assert (count_stddev(plan, plan.epsilon_first) == pytest.approx(free, rel=1e-12)) == at_rest
+    assert (clamped_stddev(plan, plan.epsilon_first) == pytest.approx(free, rel=1e-12)) == at_rest
 
 
 @given(
@@ -104,9 +104,9 @@ def test_erratum_11_no_step_costs_more_than_its_reserve(relative_error, level, r
 @pytest.mark.parametrize("cap", [1, 3, 7])
 def test_erratum_11_counts_are_noised_with_the_deviation_that_was_charged(cap):
     """The variance that is drawn, in units of the cap, costs no more than what was charged, to the last bit."""
-    plan, source = plan_pcr(rho_budget(20, "1e-2"), cap, rows=3, epsilon_first="0.3"), Watched(0)
-    release = run_pcr(as_histogram({"a": 9000, "b": 8000, "c": 7000, "d": 10}), plan, source)
-    drawn = [call.variance for call in source.calls if isinstance(call, AddGaussian) and len(call.values)]
+    plan, noise = plan_pcr(rho_budget(20, "1e-2"), cap, rows=3, epsilon_first="0.3"), Watched(0)
+    release = run_pcr(as_histogram({"a": 9000, "b": 8000, "c": 7000, "d": 10}), plan, noise)
+    drawn = [call.variance for call in noise.calls if isinstance(call, AddGaussian) and len(call.values)]
     charged = sorted(Fraction(event.rho) for event, _ in release.cost.events if isinstance(event, DiscreteGaussian))
     real_costs = sorted(Fraction(cap**2) / (2 * variance) for variance in drawn)
 
@@ -160,11 +160,11 @@ def test_erratum_12_a_cut_histogram_without_its_boundary_is_refused(stored):
 
 def test_erratum_12_the_boundary_after_removals_is_a_true_count():
     """At each level the boundary is the count at rank rows + 1 of what is left, or of the last row that was fetched."""
-    source = Watched(4)
+    noise = Watched(4)
     plan = small_plan(rho=100, calls=1000, rows=3, first="2")
     counts = {f"item {n}": 5000 - 400 * n for n in range(12)}
-    release = run_pcr(as_histogram(counts), plan, source)
-    boundaries = [int(call.values[-1]) - 1 for call in source.calls if isinstance(call, Peel)]
+    release = run_pcr(as_histogram(counts), plan, noise)
+    boundaries = [int(call.values[-1]) - 1 for call in noise.calls if isinstance(call, Peel)]
     ranked = sorted(counts.values(), reverse=True)
 
     assert boundaries[0] == ranked[3]
@@ -231,8 +231,8 @@ def watched(monkeypatch):
     Watch.log = []
     real = SeededSource.perform
 
-    def perform(source, call):
-        outcome = real(source, call)
+    def perform(noise, call):
+        outcome = real(noise, call)
         Watch.log.append(("draw" if isinstance(call, AddGaussian) else "choose", len(outcome), None))
         return outcome
 

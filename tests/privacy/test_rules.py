@@ -37,7 +37,7 @@ def test_erratum_39_plans_are_made_without_data(planner):
     names = set(inspect.signature(planner).parameters)
 
     assert not any(hints[name] in DATA for name in names)
-    assert not names & {"histogram", "incidence", "lists", "data", "counts", "source"}
+    assert not names & {"histogram", "incidence", "lists", "data", "counts", "noise"}
     assert any(hints[name] in {Budget, RhoBudget, EpsilonBudget} or name == "epsilon" for name in names)
 
 
@@ -51,7 +51,7 @@ def test_every_mechanism_has_a_planner_of_its_own():
 def test_erratum_39_a_plan_is_a_function_of_budget_and_facts(mechanism):
     """Planned twice from the same budget and facts, a mechanism has the same plan and the same price."""
     for budget in (rho_budget("0.1", "1e-6"), epsilon_budget(1, "1e-6")):
-        one, two = (mechanism.plan(budget, facts_for(mechanism.name)) for _ in range(2))
+        one, two = (mechanism.plan(budget, facts_for(mechanism)) for _ in range(2))
         assert one.cost == two.cost
         assert one.name == mechanism.name
 

@@ -20,8 +20,9 @@ from hushcount.audit.blackbox.bounds import proven
 from hushcount.audit.blackbox.power import POWER, found_excess, is_found, runs_needed, worst_event
 from hushcount.audit.blackbox.probes import choose_probe
 from hushcount.audit.blackbox.step import ALARM, CASES, Trial, alarm_of_a_trial, attack, black_box, measure
-from hushcount.audit.blackbox.tables import leaving_nothing, make_trials, small_table
+from hushcount.audit.blackbox.tables import leaving_nothing, make_trials
 from hushcount.audit.claim import pair_claim
+from hushcount.audit.small_table import small_table
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.noise.source import SeededSource

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from hushcount.app.bounded import bounded_input
 from hushcount.app.intervals import intervals
 from hushcount.app.planning import Planned, make_plan
 from hushcount.app.purse import Purse
@@ -15,7 +16,6 @@ from hushcount.app.request import Request
 from hushcount.app.secret import keyed_version, load_secret
 from hushcount.engines.engine import Distributed, Engine, asking, refuse_sequential
 from hushcount.ledger.ledger import StoredRelease
-from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource, new_secret
 
 
@@ -78,7 +78,14 @@ def _draw(job: _Job) -> Release:
     noise = _noise(job)
     job.say("counting people")
     with asking(job.engine, job.say):
-        bounded = _read(job.engine, planned, noise)
+        bounded = bounded_input(
+            job.engine,
+            planned.mechanism,
+            plan=planned.plan,
+            facts=planned.request.facts,
+            selection=planned.request.selection,
+            noise=noise,
+        )
         job.say("adding noise")
         outcome = planned.mechanism.run(bounded, planned.plan, noise)
     receipt = make_receipt(planned, job.version, outcome, consistent=isinstance(noise, KeyedSource))
@@ -105,15 +112,3 @@ def _noise(job: _Job) -> NoiseSource:
         mechanism_version=job.planned.mechanism.version,
     )
     return KeyedSource(job.secret, context)
-
-
-def _read(engine: Engine, planned: Planned, noise: NoiseSource) -> Counts | Incidence:
-    """The bounded input that the mechanism wants: nothing else of the data goes any further."""
-    request, plan, mechanism = planned.request, planned.plan, planned.mechanism
-    if mechanism.wants == "incidence":
-        return engine.incidence(request.selection)
-    bound = None
-    if plan.max_items is not None:
-        only = request.facts.public_items if mechanism.listed_only else None
-        bound = Bound(max_items=plan.max_items, salt=noise.salt("bound"), only=only)
-    return engine.histogram(request.selection, bound=bound, top=mechanism.fetch(plan))

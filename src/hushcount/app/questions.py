@@ -8,7 +8,7 @@ from typing import Unpack
 
 from hushcount.accounting import zcdp
 from hushcount.app.answer import answer
-from hushcount.app.planning import Expectation, Planned, expect, make_plan
+from hushcount.app.planning import Planned, expect, make_plan
 from hushcount.app.purse import Purse, open_purse
 from hushcount.app.receipt import best_epsilon
 from hushcount.app.release import Release
@@ -16,6 +16,7 @@ from hushcount.app.request import Options, Question, Request, make_request
 from hushcount.app.wiring import open_engine
 from hushcount.engines.engine import Engine
 from hushcount.model.costs import Cost
+from hushcount.model.expectations import Expectation
 
 
 def count(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:

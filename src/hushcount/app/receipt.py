@@ -13,6 +13,7 @@ from typing import Any
 from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.accountant import Accountant
 from hushcount.app.planning import Planned
+from hushcount.mechanisms import table
 from hushcount.model.amounts import Number
 from hushcount.model.costs import Cost
 from hushcount.model.outcomes import Outcome
@@ -93,7 +94,7 @@ def make_receipt(planned: Planned, version: str, outcome: Outcome, *, consistent
 
 def cutoff_sentence(receipt: Receipt) -> str:
     """What is unlikely to be shown, in plain words; the receipt must have a cut-off."""
-    if receipt.question == "vocab" and receipt.mechanism != "optimal":
+    if receipt.mechanism in {mechanism.name for mechanism in table.MECHANISMS if mechanism.weighs}:
         return (
             f"An item needs about {receipt.cutoff:,.0f} people who have nothing else, or more who have many items, "
             "to be named."

@@ -21,7 +21,6 @@ Question: TypeAlias = Literal["vocab", "count", "top"]
 
 PRESETS = {"cautious": "0.01", "standard": "0.1", "generous": "0.5"}
 DEFAULT_DELTA = "1e-6"
-DEFAULT_RELATIVE_ERROR = 0.1
 
 
 class Options(TypedDict, total=False):
@@ -115,7 +114,7 @@ class Request:
                 "with_counts": self.facts.with_counts,
                 "budget": [type(self.budget).__name__, *map(str, _amounts(self.budget))],
                 "method": self.method,
-                "error": [self.facts.relative_error, self.people_error],
+                "error": [self.facts.aim, self.people_error],
             },
             sort_keys=True,
             ensure_ascii=True,
@@ -183,9 +182,9 @@ def _budget(options: Options) -> Budget:
     return rho_budget(PRESETS[preset], delta)
 
 
-def _error(value: str | float | None) -> tuple[float, float | None]:
+def _error(value: str | float | None) -> tuple[float | None, float | None]:
     if value is None:
-        return DEFAULT_RELATIVE_ERROR, None
+        return None, None
     text = str(value).strip()
     try:
         number = float(text.removesuffix("%"))
@@ -193,7 +192,7 @@ def _error(value: str | float | None) -> tuple[float, float | None]:
         number = float("nan")
     if not 0 < number < float("inf"):
         raise InvalidParameter("error", value, "a share such as 10%, or a number of people such as 50")
-    return (number / 100, None) if text.endswith("%") else (DEFAULT_RELATIVE_ERROR, number)
+    return (number / 100, None) if text.endswith("%") else (None, number)
 
 
 def _public_items(keys: str | Path | Sequence[str] | None) -> Items | None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold
 from hushcount.mechanisms.counts.tsgd import MOST_ITEMS as MOST_TSGD
-from hushcount.mechanisms.counts.tsgd import plan_tsgd
-from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_ROWS, plan_unknown_laplace
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.selection.optimal import MOST_ITEMS as MOST_OPTIMAL
-from hushcount.mechanisms.selection.optimal import midpoint, plan_optimal
-from hushcount.mechanisms.selection.union import plan_union
-from hushcount.mechanisms.table import Mechanism, Question, find
+from hushcount.mechanisms.table import find
 from hushcount.model.budgets import Budget
 from hushcount.model.facts import Facts
+from hushcount.model.queries import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +53,10 @@ def _choose_count(budget: Budget, facts: Facts) -> Choice:
             "pcr",
             "nothing bounds how many items a person has: counts are found one by one, until the budget is used",
         )
-    bound, cap = facts.max_items, facts.per_item_cap
-    options: dict[str, Callable[[], float]] = {
-        "gaussian-threshold": lambda: float(plan_gaussian_threshold(budget, bound, cap).threshold),
-        "unknown-laplace": lambda: float(
-            plan_unknown_laplace(budget, bound, cap, rows=max(UNKNOWN_ROWS, bound)).offset + cap
-        ),
-    }
-    if bound <= MOST_TSGD and cap == 1:
-        options["tsgd"] = lambda: float(plan_tsgd(budget, bound).bound + 1)
-    return _lowest(options, f"a person has at most {bound} item{'s' * (bound > 1)}")
+    rivals = ["gaussian-threshold", "unknown-laplace"]
+    if facts.max_items <= MOST_TSGD and facts.per_item_cap == 1:
+        rivals.append("tsgd")
+    return _lowest(rivals, budget, facts, bound=facts.max_items)
 
 
 def _choose_vocab(budget: Budget, facts: Facts) -> Choice:
@@ -74,26 +64,26 @@ def _choose_vocab(budget: Budget, facts: Facts) -> Choice:
         return _sure(
             "sips", "a person may have many items: items named in one round make room for rarer ones in the next"
         )
-    bound = facts.max_items
-    options: dict[str, Callable[[], float]] = {
-        "optimal": lambda: float(midpoint(plan_optimal(budget, bound))),
-        # The threshold is in units of weight one; a person who has all of the bound gives each item 1/sqrt(bound) of
-        # it.
-        "weighted-gaussian": lambda: plan_union("weighted", "gaussian", budget, max_items=bound).threshold * bound**0.5,
-    }
-    return _lowest(options, f"a person has at most {bound} item{'s' * (bound > 1)}")
+    return _lowest(["optimal", "weighted-gaussian"], budget, facts, bound=facts.max_items)
 
 
 def _sure(name: str, reason: str) -> Choice:
     return Choice(mechanism=find(name), reason=f"{name}: {reason}", cutoffs={})
 
 
-def _lowest(options: dict[str, Callable[[], float]], because: str) -> Choice:
-    cutoffs = {name: cutoff() for name, cutoff in options.items()}
+def _lowest(rivals: list[str], budget: Budget, facts: Facts, *, bound: int) -> Choice:
+    cutoffs = {name: _people_needed(find(name), budget, facts, bound=bound) for name in rivals}
     best = min(cutoffs, key=lambda name: cutoffs[name])
     listed = ", ".join(f"{name} {cutoff:.0f}" for name, cutoff in sorted(cutoffs.items(), key=lambda pair: pair[1]))
+    because = f"a person has at most {bound} item{'s' * (bound > 1)}"
     return Choice(
         mechanism=find(best),
         reason=f"{best}: {because}, and it needs the fewest people to show an item (expected cut-offs: {listed})",
         cutoffs=cutoffs,
     )
+
+
+def _people_needed(mechanism: Mechanism, budget: Budget, facts: Facts, *, bound: int) -> float:
+    cutoff = mechanism.expect(mechanism.plan(budget, mechanism.fitting(facts))).cutoff or 0.0
+    # A cut-off by weight is in units of weight one; a person who has all of the bound gives each item 1/sqrt(bound).
+    return cutoff * bound**0.5 if mechanism.weighs else cutoff

@@ -1,4 +1,4 @@
-"""The top of a histogram and its boundary: what the limited-domain mechanisms may look at."""
+"""What mechanisms may look at of a histogram: all of it, or its top and the boundary below."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.errors import InvalidInput
-from hushcount.model.inputs import Histogram, Int64s, Items
+from hushcount.model.inputs import Counts, Histogram, Int64s, Items
 from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.source import ItemKeys
 
@@ -43,6 +43,12 @@ def rank(histogram: Histogram, rows: int) -> Ranking:
     counts = np.zeros(rows + 1, dtype=np.int64)
     counts[: len(order)] = histogram.counts[order]
     return Ranking(histogram.items[order], counts)
+
+
+def require_complete(histogram: Counts) -> None:
+    """Refuse a histogram that lacks items: mechanisms that look at every item need every item."""
+    if not histogram.complete:
+        raise InvalidInput("this mechanism needs the complete histogram; a truncated one is refused, never used")
 
 
 def bottom_odds(rows: int, delta: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from hushcount.model.inputs import Int64s, Items
 from hushcount.model.outcomes import Law, Outcome
 from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource
+from hushcount.noise.widths import half_width
 
 
 class TopPlan(Plan, Protocol):
@@ -24,6 +25,11 @@ class TopPlan(Plan, Protocol):
     @property
     def epsilon(self) -> Decimal:
         """What a selection or a count costs."""
+        ...
+
+    @property
+    def counts(self) -> bool:
+        """Whether the names are counted."""
         ...
 
     @property
@@ -37,23 +43,23 @@ def release_counts(
     items: Items,
     counts: Int64s,
     *,
-    noise: tuple[Law, float | npt.NDArray[np.float64]],
+    law: tuple[Law, float | npt.NDArray[np.float64]],
     cutoff: float | None,
-    source: NoiseSource,
+    noise: NoiseSource,
 ) -> Outcome:
-    """A release of noisy counts, largest first, equal ones by item; `noise` is the law and its scale(s)."""
-    law, scale = noise
+    """A release of noisy counts, largest first, equal ones by item; `law` is that of the noise, and its scale(s)."""
+    name, scale = law
     by_item = np.argsort(items, kind="stable")
     order = by_item[np.argsort(-counts[by_item], kind="stable")]
     return Outcome(
         mechanism=plan.name,
         items=items[order],
         counts=counts[order],
-        noise=law,
+        noise=name,
         noise_scale=np.broadcast_to(np.asarray(scale, dtype=np.float64), counts.shape)[order],
         cutoff=cutoff,
         cost=plan.cost,
-        private=source.private,
+        private=noise.private,
     )
 
 
@@ -67,7 +73,7 @@ def require_public_list(public_items: Items | None) -> Items:
     return public_items
 
 
-def count_stddev(epsilon: Fraction, per_item_cap: int) -> float:
+def unit_stddev(epsilon: Fraction, per_item_cap: int) -> float:
     """Standard deviation 2 cap / epsilon of the noise on a selected count: epsilon²/8-zCDP, one information unit.
 
     LI draws Laplace(2 cap / epsilon) for the same unit; the Gaussian's deviation is 2/epsilon where the Laplace's is
@@ -76,7 +82,18 @@ def count_stddev(epsilon: Fraction, per_item_cap: int) -> float:
     return root_above((2 * per_item_cap / epsilon) ** 2)
 
 
-def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: NoiseSource) -> Outcome:
+def counted_within(plan: TopPlan) -> int | None:
+    """Give or take of the counts beside the names; None if there are none."""
+    stddev = unit_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    return half_width("discrete-gaussian", stddev) if plan.counts else None
+
+
+def release_names(plan: Plan, items: Items, *, cutoff: float, noise: NoiseSource) -> Outcome:
+    """A release of names, sorted by name, so that the order carries nothing."""
+    return release_top(plan, np.sort(items), cutoff=cutoff, noise=noise)
+
+
+def release_top(plan: Plan, items: Items, *, cutoff: float | None, noise: NoiseSource) -> Outcome:
     """Names in the order of selection, which the exponential mechanism releases; scores never leave (erratum 6)."""
     return Outcome(
         mechanism=plan.name,
@@ -86,13 +103,13 @@ def release_top(plan: Plan, items: Items, *, cutoff: float | None, source: Noise
         noise_scale=None,
         cutoff=cutoff,
         cost=plan.cost,
-        private=source.private,
+        private=noise.private,
     )
 
 
-def with_counts(names: Outcome, plan: TopPlan, true_counts: Int64s, *, keys: ItemKeys, source: NoiseSource) -> Outcome:
+def with_counts(names: Outcome, plan: TopPlan, true_counts: Int64s, *, keys: ItemKeys, noise: NoiseSource) -> Outcome:
     """The names with counts under fresh discrete Gaussian noise, sorted by released count."""
-    stddev = count_stddev(Fraction(plan.epsilon), plan.per_item_cap)
+    stddev = unit_stddev(Fraction(plan.epsilon), plan.per_item_cap)
     call = AddGaussian(
         purpose=f"{plan.name}/count",
         keys=keys,
@@ -101,8 +118,6 @@ def with_counts(names: Outcome, plan: TopPlan, true_counts: Int64s, *, keys: Ite
         reach=Reach(each=plan.per_item_cap),
         variance=Fraction(stddev) ** 2,
     )
-    noisy = source.perform(call)
-    rows = release_counts(
-        plan, names.items, noisy, noise=("discrete-gaussian", stddev), cutoff=names.cutoff, source=source
-    )
+    noisy = noise.perform(call)
+    rows = release_counts(plan, names.items, noisy, law=("discrete-gaussian", stddev), cutoff=names.cutoff, noise=noise)
     return replace(rows, cost=names.cost)

@@ -10,6 +10,9 @@ from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, positive, probability
 
 MOST = 1000
+# How much one release may spend, in plain words: rho, each with this delta.
+PRESETS = {"cautious": "0.01", "standard": "0.1", "generous": "0.5"}
+DEFAULT_DELTA = "1e-6"
 _NEEDS_DELTA = (
     "An item list that is not public cannot be shown with delta = 0 (DVGM Theorem 2); 1e-6 is the usual choice."
 )
@@ -32,6 +35,9 @@ class EpsilonBudget:
 
 
 Budget: TypeAlias = RhoBudget | EpsilonBudget
+
+# The standard release: prices, limits and what is left are told in this.
+STANDARD = RhoBudget(Decimal(PRESETS["standard"]), Decimal(DEFAULT_DELTA))
 
 
 def rho_budget(rho: Number, delta: Number) -> RhoBudget:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import Items
+
+Fact: TypeAlias = Literal["max_items", "per_item_cap", "public_items", "k", "with_counts", "relative_error"]
+FACTS: tuple[Fact, ...] = get_args(Fact)
+
+_RELATIVE_ERROR = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +28,7 @@ class Facts:
         public_items: the public list of items, zeros included, if there is one; None if the list itself is private.
         k: how many items a top list asks for.
         with_counts: whether counts are wanted beside names.
-        relative_error: the share of a count by which it may be off, for mechanisms that aim at one.
+        relative_error: the share of a count by which it may be off, for mechanisms that aim at one; None if not said.
     """
 
     max_items: int | None = None
@@ -29,13 +36,35 @@ class Facts:
     public_items: Items | None = None
     k: int | None = None
     with_counts: bool = True
-    relative_error: float = 0.1
+    relative_error: float | None = None
 
     def __post_init__(self) -> None:
         whole("per_item_cap", self.per_item_cap, most=2**31)
-        if not 0 < self.relative_error < math.inf:
+        if not 0 < self.aim < math.inf:
             raise InvalidParameter("relative_error", self.relative_error, "above zero", "0.1 asks for ten per cent.")
         for name in ("max_items", "k"):
             value = getattr(self, name)
             if value is not None:
                 whole(name, value, most=2**31)
+
+    @property
+    def aim(self) -> float:
+        """The relative error to aim at: ten per cent where nothing was said."""
+        return _RELATIVE_ERROR if self.relative_error is None else self.relative_error
+
+    @property
+    def declared(self) -> frozenset[Fact]:
+        """Which facts were declared: those that are not as they are where nothing is said."""
+        return frozenset(fact for fact in FACTS if _differ(getattr(self, fact), _UNSAID[fact]))
+
+    def only(self, names: Collection[Fact]) -> Facts:
+        """These facts, and all others as where nothing is said."""
+        return replace(self, **{fact: unsaid for fact, unsaid in _UNSAID.items() if fact not in names})
+
+
+_UNSAID: dict[str, Any] = {field.name: field.default for field in fields(Facts)}
+
+
+def _differ(value: object, unsaid: object) -> bool:
+    # A list is compared item by item, so that it is asked only whether there is one.
+    return value is not None if unsaid is None else value != unsaid

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
+
+# Which items may be named; how many people have each; which are the most held.
+Question: TypeAlias = Literal["vocab", "count", "top"]
 
 LONGEST_NGRAM = 8
 

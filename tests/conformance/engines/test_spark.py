@@ -15,8 +15,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from hushcount.app.bounded import bounded_input
 from hushcount.app.planning import make_plan
 from hushcount.app.request import make_request
+from hushcount.audit.asking import asked_by_name
 from hushcount.engines import hashing
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.spark import engine as engine_module
@@ -179,16 +181,15 @@ def made(tmp_path_factory):
 
 def released(engine, mechanism, **more):
     """The outcome of a mechanism on an engine, with noise that is a function of the question alone."""
-    options = {"method": mechanism.name, "keys": PUBLIC.tolist(), "epsilon": "3", "delta": "1e-4", **more}
-    options["max_items_per_user"] = 2 if mechanism.name in {"optimal", "tsgd", "tsgd-public"} else 20
-    if mechanism.question == "top":
-        options["k"] = 4
+    few = mechanism.name in {"optimal", "tsgd", "tsgd-public"}
+    options = asked_by_name(mechanism, max_items=2 if few else 20, k=4, keys=PUBLIC.tolist())
+    options |= {"epsilon": "3", "delta": "1e-4", **more}
     planned = make_plan(make_request(mechanism.question, user="user", item="item", options=options))
     context = NoiseContext(query="q", data_version="v", mechanism=mechanism.name, mechanism_version=1)
     noise = KeyedSource(b"k" * 32, context)
-    from hushcount.app.answer import _read  # noqa: PLC0415  the one line of the product that reads
-
-    outcome = mechanism.run(_read(engine, planned, noise), planned.plan, noise)
+    facts, selection = planned.request.facts, planned.request.selection
+    data = bounded_input(engine, mechanism, plan=planned.plan, facts=facts, selection=selection, noise=noise)
+    outcome = mechanism.run(data, planned.plan, noise)
     return outcome.items.tolist(), None if outcome.counts is None else outcome.counts.tolist(), outcome.cost
 
 

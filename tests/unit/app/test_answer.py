@@ -15,6 +15,7 @@ from hushcount.app.planning import make_plan
 from hushcount.app.receipt import Receipt
 from hushcount.app.request import make_request
 from hushcount.app.secret import home, load_secret
+from hushcount.audit.asking import asked_by_name
 from hushcount.errors import InvalidParameter, MissingExtra
 from hushcount.mechanisms.table import MECHANISMS
 from tests.unit.app.made_engine import made_engine
@@ -92,11 +93,8 @@ def test_a_plan_that_fails_reads_nothing():
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda entry: entry.name)
 def test_every_method_by_name(mechanism):
     """Each mechanism of the table answers through the product, and its receipt names it and its cost."""
-    options = {"method": mechanism.name, "max_items_per_user": 2, "fresh": True, "rho": 1}
-    if mechanism.question == "top":
-        options["k"] = 3
-    if mechanism.name in {"known-laplace", "known-gumbel", "tsgd-public"}:
-        options["keys"] = [f"item-{j}" for j in range(8)] + ["nobody has this"]
+    keys = [f"item-{j}" for j in range(8)] + ["nobody has this"]
+    options = {**asked_by_name(mechanism, max_items=2, k=3, keys=keys), "fresh": True, "rho": 1}
     release = ask(mechanism.question, **options)
 
     assert release.receipt.mechanism == mechanism.name

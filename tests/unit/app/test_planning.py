@@ -70,6 +70,39 @@ def test_estimates_say_price_and_accuracy(question, options):
     assert expectation.notes or expectation.cutoff or expectation.give_or_take
 
 
+@pytest.mark.parametrize(
+    ("question", "options", "text"),
+    [
+        ("count", {"k": 5}, "k = 5 .* left out for 'pcr'"),
+        ("count", {"counts": False}, "with_counts = False .* left out for 'pcr'"),
+        ("count", {"method": "pcr", "max_items_per_user": 3}, "max_items = 3 .* left out for 'pcr'"),
+        ("count", {"method": "tsgd", "max_items_per_user": 3, "keys": ["a"]}, "public_items = 'a list' .* 'tsgd'"),
+        ("count", {"max_items_per_user": 1, "error": "10%"}, "relative_error = 0.1 .* say a number of people instead"),
+        ("top", {"k": 2, "max_items_per_user": 3}, "max_items = 3 .* left out for 'unknown-gumbel'"),
+        ("top", {"k": 2, "error": "5%"}, "relative_error = 0.05 .* left out for 'unknown-gumbel'"),
+        ("vocab", {"keys": ["a"]}, "public_items = 'a list' .* left out for 'sips'"),
+        ("vocab", {"per_item_cap": 2}, "per_item_cap = 2 .* people, not at rows"),
+        ("vocab", {"error": 20}, "error = 20.0 .* left out for 'sips'. It shows names, and no counts"),
+        ("top", {"k": 2, "counts": False, "error": 20}, "error = 20.0 .* names, and no counts"),
+    ],
+)
+def test_an_option_that_is_not_used_is_refused(question, options, text):
+    """Never ignored: by its name, whether the mechanism was asked for or chosen."""
+    with pytest.raises(InvalidParameter, match=text):
+        planned(question, **options)
+
+
+def test_weights_are_explained():
+    """Where a cut-off counts weights, the estimate and the receipt say so, and nowhere else."""
+    weighed, counted = (
+        estimate(user="u", item="i", question="vocab", max_items_per_user=1, method=name).expectation
+        for name in ("weighted-gaussian", "optimal")
+    )
+
+    assert any("counts less towards each" in note for note in weighed.notes)
+    assert counted.notes == ()
+
+
 def test_a_larger_budget_promises_more():
     """More budget never raises the cut-off or the give or take."""
     small, large = (estimate(user="u", item="i", max_items_per_user=1, rho=rho) for rho in (0.01, 1))

@@ -114,33 +114,34 @@ def test_every_mechanism_is_a_subject():
 
 
 def test_a_new_mechanism_is_a_subject_by_being_listed():
-    """One that nothing is known about is planned with the facts that it takes; one that takes none is refused."""
+    """One that nothing else is known about is planned with the facts that its record says it takes."""
     new = replace(find("known-laplace"), name="new", listed_only=False)
-    picky = replace(new, plan=lambda budget, facts: _without_list(facts) or find("sips").plan(budget, facts))
-    broken = replace(new, plan=lambda budget, facts: plan_unknown_gumbel(budget, replace(facts, k=None)))
+    found = subjects_of(new, quick=False)
 
-    assert {subject.name for subject in subjects_of(new, quick=False)} == {"new"}
-    assert subjects_of(replace(picky, wants="incidence", run=find("sips").run), quick=True)
-    with pytest.raises(InvalidParameter, match="k"):
-        subjects_of(broken, quick=True)
+    assert {subject.name for subject in found} == {"new"}
+    assert {subject.facts.per_item_cap for subject in found} == {1, 2}
+    assert all(subject.facts.declared <= new.needs | new.takes for subject in found)
 
 
-def _without_list(facts):
-    if facts.public_items is not None:
-        raise InvalidParameter("public_items", "a list", "none")
+def test_a_record_that_takes_more_than_its_planner_is_no_subject():
+    """A planner that refuses what its record says it takes is told, not passed over."""
+    boastful = replace(find("optimal"), needs=frozenset(), takes=frozenset())
+
+    with pytest.raises(InvalidParameter, match="max_items"):
+        subjects_of(boastful, quick=True)
 
 
 def test_inputs_are_read_as_the_product_reads_them():
     """Bounded by the plan, only listed items where nothing else is looked at, rows cut to what is fetched."""
     rows = (*(("p", item) for item in "abcd"), ("q", "a"), ("q", "a"))
     by_name = {(subject.name, subject.facts.per_item_cap): subject for subject in ALL}
-    source = fixed_salts()
-    listed = by_name["known-laplace", 1].read(rows, source)
-    capped = by_name["known-gumbel", 2].read(rows, source)
-    cut = by_name["pcr", 1].read(tuple((f"{n}", item) for n in range(2) for item in "abcdefg"), source)
+    noise = fixed_salts()
+    listed = by_name["known-laplace", 1].read(rows, noise)
+    capped = by_name["known-gumbel", 2].read(rows, noise)
+    cut = by_name["pcr", 1].read(tuple((f"{n}", item) for n in range(2) for item in "abcdefg"), noise)
 
     assert set(listed.items.tolist()) <= set(by_name["known-laplace", 1].facts.public_items.tolist())
     assert dict(zip(capped.items.tolist(), capped.counts.tolist(), strict=True))["a"] == 3
     assert (len(cut.items), cut.complete) == (5, False)
     bounded = by_name["gaussian-threshold", 1]
-    assert int(np.sum(bounded.read(rows, source).counts)) == bounded.plan.max_items + 1
+    assert int(np.sum(bounded.read(rows, noise).counts)) == bounded.plan.max_items + 1

@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from hushcount.engines.incidence import MemoryIncidence, incidence
-from hushcount.mechanisms.table import Mechanism
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Items
 from hushcount.model.outcomes import Outcome
@@ -66,9 +66,9 @@ def empty_for(mechanism: Mechanism) -> Histogram | MemoryIncidence:
     return histogram([], []) if mechanism.wants == "histogram" else incidence([], [])
 
 
-def facts_for(name: str) -> Facts:
-    """Facts that every mechanism can be planned from."""
-    return Facts(max_items=2, public_items=PUBLIC, k=4)
+def facts_for(mechanism: Mechanism) -> Facts:
+    """Facts that the mechanism can be planned from."""
+    return mechanism.fitting(Facts(max_items=2, public_items=PUBLIC, k=4))
 
 
 def same_release(one: Outcome, two: Outcome) -> bool:

@@ -42,7 +42,7 @@ def pays(one, cost, delta) -> bool:
 def test_rho_budgets_are_kept(mechanism, rho, delta):
     """The worst case of a run, exactly summed, is at most rho and delta."""
     for facts in FACTS:
-        spent = zcdp.spent(mechanism.plan(rho_budget(rho, delta), facts).cost)
+        spent = zcdp.spent(mechanism.plan(rho_budget(rho, delta), mechanism.fitting(facts)).cost)
         assert spent.rho <= Decimal(rho)
         assert spent.delta <= Decimal(delta)
         # And the budget is used: a plan that spends nothing would pass the lines above.
@@ -55,7 +55,7 @@ def test_rho_budgets_are_kept(mechanism, rho, delta):
 def test_epsilon_budgets_are_kept(mechanism, epsilon, delta):
     """The best accountant with a theorem for the plan's events finds no more than epsilon at delta, rounded up."""
     for facts in FACTS:
-        cost = mechanism.plan(epsilon_budget(epsilon, delta), facts).cost
+        cost = mechanism.plan(epsilon_budget(epsilon, delta), mechanism.fitting(facts)).cost
         assert 0.5 * float(epsilon) <= found_epsilon(cost, delta) <= float_above(Decimal(epsilon))
 
 
@@ -63,7 +63,7 @@ def test_epsilon_budgets_are_kept(mechanism, epsilon, delta):
 def test_a_plan_fits_a_filter_of_its_budget(mechanism):
     """The reserve of a plan is accepted by a filter that has just its budget left."""
     limit = Filter("0.1", "1e-6")
-    plan = mechanism.plan(rho_budget("0.1", "1e-6"), facts_for(mechanism.name))
+    plan = mechanism.plan(rho_budget("0.1", "1e-6"), facts_for(mechanism))
 
     assert limit.fits(plan.cost)
     limit.spend(plan.cost)
@@ -74,7 +74,7 @@ def test_a_plan_fits_a_filter_of_its_budget(mechanism):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_runs_cost_no_more_than_their_plans(mechanism, seed):
     """What a run reports as its cost is covered by what was reserved."""
-    plan = mechanism.plan(rho_budget("0.5", "1e-4"), facts_for(mechanism.name))
+    plan = mechanism.plan(rho_budget("0.5", "1e-4"), facts_for(mechanism))
     spent = zcdp.spent(mechanism.run(input_for(mechanism), plan, SeededSource(seed)).cost)
     reserved = zcdp.spent(plan.cost)
 
@@ -86,7 +86,8 @@ def test_runs_cost_no_more_than_their_plans(mechanism, seed):
 @given(
     name=st.sampled_from([mechanism.name for mechanism in MECHANISMS]),
     rho=st.decimals("0.002", "50", places=7),
-    delta=st.decimals("0.0000001", "0.4", places=9),
+    # With the least rho and nine items, a larger delta is more than unknown-gumbel's epsilon can cover.
+    delta=st.decimals("0.0000001", "0.02", places=9),
     k=st.integers(1, 9),
     max_items=st.integers(1, 3),
 )
@@ -94,7 +95,7 @@ def test_random_rho_budgets_are_kept(name, rho, delta, k, max_items):
     """Whatever the decimals of the budget, rounding goes against the spender."""
     mechanism = next(mechanism for mechanism in MECHANISMS if mechanism.name == name)
     facts = Facts(max_items=max_items, public_items=PUBLIC, k=k)
-    spent = zcdp.spent(mechanism.plan(rho_budget(rho, delta), facts).cost)
+    spent = zcdp.spent(mechanism.plan(rho_budget(rho, delta), mechanism.fitting(facts)).cost)
 
     assert spent.rho <= rho
     assert spent.delta <= delta
@@ -110,7 +111,8 @@ def test_random_rho_budgets_are_kept(name, rho, delta, k, max_items):
 def test_random_epsilon_budgets_are_kept(name, epsilon, delta, max_items):
     """The same for (epsilon, delta)."""
     mechanism = next(mechanism for mechanism in MECHANISMS if mechanism.name == name)
-    cost = mechanism.plan(epsilon_budget(epsilon, delta), Facts(max_items=max_items, public_items=PUBLIC, k=3)).cost
+    facts = Facts(max_items=max_items, public_items=PUBLIC, k=3)
+    cost = mechanism.plan(epsilon_budget(epsilon, delta), mechanism.fitting(facts)).cost
 
     assert found_epsilon(cost, delta) <= float_above(epsilon)
 

@@ -43,7 +43,7 @@ BUDGET = rho_budget("0.5", "1e-6")
 
 def plan_of(mechanism, budget=BUDGET):
     """The mechanism's plan for the made-up facts."""
-    return mechanism.plan(budget, facts_for(mechanism.name))
+    return mechanism.plan(budget, facts_for(mechanism))
 
 
 def keyed(name: str, version: str = "v1") -> KeyedSource:

@@ -11,7 +11,7 @@ from hushcount.audit.blackbox.power import found_excess, runs_needed
 from hushcount.audit.blackbox.tables import leaving_nothing, make_trials
 from hushcount.audit.blackbox.trial import FIRST_LOOK, Trial, attack, measure, to_finding
 from hushcount.audit.finding import Finding
-from hushcount.mechanisms.table import MECHANISMS
+from hushcount.mechanisms import table
 
 __all__ = ["ALARM", "CASES", "Trial", "alarm_of_a_trial", "attack", "black_box", "measure"]
 
@@ -28,7 +28,7 @@ _FEWEST, _LOOKS = 40, 5
 
 def alarm_of_a_trial() -> float:
     """The share of the whole run's alarm probability for one trial: all trials have the same (Bonferroni)."""
-    return ALARM / (CASES * len(MECHANISMS))
+    return ALARM / (CASES * len(table.MECHANISMS))
 
 
 def black_box(name: str, *, quick: bool = False, say: Callable[[str], None] = lambda _: None) -> Finding:

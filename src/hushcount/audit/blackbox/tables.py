@@ -1,8 +1,8 @@
 """Small tables: every mechanism as a user calls it, by `count`, `top` and `vocab`, on a few rows.
 
-A mechanism is here by being in the table of mechanisms: what it needs (a bound, a public list, a k) is found by asking
-for its price. Its budget is one where few runs show much: epsilon 2, or rho 0.7 where the noise is Gaussian, and a
-delta that puts the cut-off at about three people. The neighbours are bad cases by construction.
+A mechanism is here by being in the table: its record says what it needs (a bound, a public list, a k). Its budget is
+one where few runs show much: epsilon 2, or rho 0.7 where the noise is Gaussian, and a delta that puts the cut-off at
+about three people. The neighbours are bad cases by construction.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from typing import Any
 
 from hushcount.app.questions import count, estimate, top, vocab
 from hushcount.app.release import Release
+from hushcount.audit.asking import asked_by_name
 from hushcount.audit.blackbox.power import best_level
 from hushcount.audit.blackbox.trial import LEVELS, Trial
 from hushcount.audit.claim import Claim, cost_claim, own_epsilon
 from hushcount.audit.neighbours import Table
-from hushcount.engines.incidence import MemoryIncidence, incidence
-from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.table import Mechanism, find
+from hushcount.audit.small_table import ITEM, USER, SmallTable, small_table
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.table import find
 from hushcount.model.costs import Cost
-from hushcount.model.inputs import Bound, Histogram
-from hushcount.model.queries import Description, Selection
 
 _EPSILON = {"epsilon": "2", "delta": "0.009"}
 _RHO = {"rho": "0.7", "delta": "0.009"}
@@ -33,30 +32,6 @@ _ITEMS = ("a", "b", "c")
 # How often each number of people is tried, and where trying ends.
 _LOOKS, _MOST_PEOPLE = 5, 64
 _QUESTIONS: dict[str, Callable[..., Release]] = {"count": count, "top": top, "vocab": vocab}
-
-
-@dataclass(frozen=True, slots=True)
-class SmallTable:
-    """The engine of a table of two columns that is encoded already; it answers by the code that every engine shares."""
-
-    held: MemoryIncidence
-
-    def describe(self) -> Description:
-        """Two columns of text. No answer here is kept by version, so one name does for all."""
-        return Description(columns=(("user", "VARCHAR"), ("item", "VARCHAR")), version="made up")
-
-    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
-        """People per item."""
-        return self.held.histogram(top, bound=bound, cap=selection.per_item_cap)
-
-    def incidence(self, selection: Selection) -> MemoryIncidence:  # noqa: ARG002  the port's signature
-        """Who has what."""
-        return self.held
-
-
-def small_table(rows: Table) -> SmallTable:
-    """An engine for rows of a person and an item."""
-    return SmallTable(incidence([user for user, _ in rows], [item for _, item in rows]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +47,14 @@ class Case:
 def make_case(name: str, *, max_items: int = 1) -> Case:
     """A mechanism of the table with options that it accepts: a bound on items, and a public list where it wants one."""
     mechanism = find(name)
-    options, cost = _accepted(mechanism, {"max_items_per_user": max_items, **_EPSILON})
+    named = asked_by_name(mechanism, max_items=max_items, k=1, keys=_ITEMS)
+    options = {**named, **_EPSILON, "ledger": False, "fresh": True}
+    cost = _cost(mechanism, options)
     if own_epsilon(cost) is None:
-        options, cost = _accepted(mechanism, {"max_items_per_user": max_items, **_RHO})
+        options = {**named, **_RHO, "ledger": False, "fresh": True}
+        cost = _cost(mechanism, options)
     claim = cost_claim(cost)
-    ask = partial(_QUESTIONS[mechanism.question], user="user", item="item", **options)
+    ask = partial(_QUESTIONS[mechanism.question], user=USER, item=ITEM, **options)
     return Case(name=name, ask=ask, claim=claim, epsilon=own_epsilon(cost) or best_level(claim, LEVELS))
 
 
@@ -123,19 +101,8 @@ def leaving_nothing() -> Iterator[None]:
             os.environ["HUSHCOUNT_HOME"] = before
 
 
-def _accepted(mechanism: Mechanism, options: dict[str, Any]) -> tuple[dict[str, Any], Cost]:
-    base = {"method": mechanism.name, "ledger": False, "fresh": True, **options}
-    if mechanism.question == "top":
-        base["k"] = 1
-    try:
-        return base, _cost(mechanism, base)
-    except InvalidParameter:
-        with_list = base | {"keys": _ITEMS}
-        return with_list, _cost(mechanism, with_list)
-
-
 def _cost(mechanism: Mechanism, options: dict[str, Any]) -> Cost:
-    return estimate(user="user", item="item", question=mechanism.question, **options).cost
+    return estimate(user=USER, item=ITEM, question=mechanism.question, **options).cost
 
 
 def _holders(item: str, people: int) -> Table:

@@ -1,7 +1,7 @@
 """The exact output law of any mechanism: run it along every outcome of every call that it makes.
 
-The source given to the mechanism draws nothing. It answers each call with one of the outcomes of the call's ideal law,
-as a script says, and remembers the other ones; the mechanism is then run again for each of these. The likeliest branch
+The noise source given to the mechanism draws nothing. It answers each call with an outcome of the call's ideal law, as
+a script says, and remembers the other ones; the mechanism is then run again for each of these. The likeliest branch
 comes first, so that after any number of runs the probability that was not followed is as small as it can be, and it is
 known: it is the error of the law.
 """
@@ -70,7 +70,7 @@ def enumerate_law(
     """The law of an answer's output.
 
     Args:
-        answer: runs the mechanism on its input with a source.
+        answer: runs the mechanism on its input with a noise source.
         missing: how much probability may stay unfollowed.
         most_paths: how many runs to make at most; the law then has more missing than was asked for.
         look: told each path.
@@ -99,10 +99,10 @@ def paths(answer: Answer, *, floor: float) -> Iterator[Path]:
     waiting: list[tuple[float, int, _Branch]] = []
 
     def run(script: _Script, chance: float) -> Iterator[Path]:
-        source = _ScriptedSource(script, chance, floor)
+        noise = _ScriptedSource(script, chance, floor)
         with suppress(_TooFaint):
-            yield source.follow(answer)
-        for branch in source.branches:
+            yield noise.follow(answer)
+        for branch in noise.branches:
             push(branch)
 
     def push(branch: _Branch) -> None:

@@ -25,9 +25,9 @@ from hushcount.audit.exact.enumeration import DrawsOutsideHook, OutputLaw, Path,
 from hushcount.audit.finding import Finding, Point
 from hushcount.audit.neighbours import Neighbours, Table
 from hushcount.audit.pricing import overspent, price
-from hushcount.audit.subject import Input, Subject
+from hushcount.audit.subject import Subject
 from hushcount.model.costs import Cost
-from hushcount.model.inputs import Histogram
+from hushcount.model.inputs import Counts, Histogram, Incidence
 from hushcount.noise.calls import AnyCall, Peel, items_of
 
 # What the rounding of doubles can add up to in a curve: a claim is broken only by more than this.
@@ -193,7 +193,7 @@ def _law(search: _Search, rows: Table, where: str) -> OutputLaw:
     key = _key(bounded, rows)
     if key not in search.laws:
         law = enumerate_law(
-            lambda source: subject.run(bounded, subject.plan, source),
+            lambda noise: subject.run(bounded, subject.plan, noise),
             missing=search.effort.missing,
             most_paths=search.effort.runs_for_a_law,
             look=lambda path: _price(search, path, where),
@@ -203,7 +203,7 @@ def _law(search: _Search, rows: Table, where: str) -> OutputLaw:
     return search.laws[key]
 
 
-def _key(bounded: Input, rows: Table) -> Hashable:
+def _key(bounded: Counts | Incidence, rows: Table) -> Hashable:
     if isinstance(bounded, Histogram):
         return (tuple(bounded.items.tolist()), tuple(bounded.counts.tolist()), bounded.complete)
     return tuple(sorted(rows))

@@ -33,13 +33,13 @@ def crowds(*, quick: bool) -> Iterator[Neighbours]:
 
 def _random_rows(seed: int) -> tuple[Table, list[str]]:
     """Rows of 20 to 200 people and up to 50 items, of which the first are the popular ones; and the items."""
-    source = SeededSource(seed)
-    shape = source.draws("audit/shape", 3).words(0)
+    seeded = SeededSource(seed)
+    shape = seeded.draws("audit/shape", 3).words(0)
     n_people, n_items, most = 20 + int(shape[0] % 181), 10 + int(shape[1] % 41), 1 + int(shape[2] % 8)
-    lengths = source.draws("audit/lengths", n_people).words(0)
+    lengths = seeded.draws("audit/lengths", n_people).words(0)
     rows = []
     for person in range(n_people):
-        words = source.draws(f"audit/person {person}", 1 + int(lengths[person] % most)).words(0)
+        words = seeded.draws(f"audit/person {person}", 1 + int(lengths[person] % most)).words(0)
         # The cube of a uniform number is mostly small.
         rows += [(f"p{person}", f"item {int(n_items * (int(word) / 2**64) ** 3):02d}") for word in words]
     return tuple(rows), sorted({item for _, item in rows})

@@ -256,9 +256,9 @@ def compare_outcomes(one: Outcome, two: Outcome) -> None:
         raise Leak("the counts of the release are not integers: their low bits tell the true count")
 
 
-def _order(call: Peel, hidden: Int64s, source: NoiseSource) -> Int64s:
+def _order(call: Peel, hidden: Int64s, noise: NoiseSource) -> Int64s:
     """The order of a peel with some rows put behind all others."""
-    order = replace(call, most=None, last=None).draw(source)
+    order = replace(call, most=None, last=None).draw(noise)
     order = order[~np.isin(order, hidden)]
     if call.last is not None:
         order = order[: int(np.flatnonzero(order == call.last)[0]) + 1]

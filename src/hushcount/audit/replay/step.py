@@ -110,10 +110,10 @@ def _check_costs(recorder: Recorder, replayer: Replayer, charged: Cost) -> None:
         raise Leak(found)
 
 
-def _outcome(answer: Answer, source: NoiseSource) -> Outcome:
+def _outcome(answer: Answer, noise: NoiseSource) -> Outcome:
     """The outcome; an error that only one of two neighbours meets tells them apart."""
     try:
-        return answer(source)
+        return answer(noise)
     except (Leak, Novel):
         raise
     except HushcountError as error:
@@ -121,7 +121,7 @@ def _outcome(answer: Answer, source: NoiseSource) -> Outcome:
 
 
 def _answer(subject: Subject, rows: Table) -> Answer:
-    return lambda source: subject.answer(rows, source)
+    return lambda noise: subject.answer(rows, noise)
 
 
 def _pairs(subject: Subject, *, quick: bool) -> Iterator[tuple[Neighbours, int, bool]]:

@@ -12,15 +12,14 @@ from typing import Protocol
 import numpy as np
 
 from hushcount.accounting import zcdp
-from hushcount.app.planning import make_plan
 from hushcount.app.release import Release
-from hushcount.app.request import Options, Question, make_request
+from hushcount.app.request import Options, Question
+from hushcount.audit.asking import asked_by_name
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.canaries import look_for_canaries
-from hushcount.audit.system.product import ITEM, PERSON, Product, spent, workspace, write_csv
+from hushcount.audit.system.product import Product, spent, workspace, write_csv
 from hushcount.audit.system.timing import look_at_time
-from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.table import MECHANISMS, Mechanism
+from hushcount.mechanisms.table import MECHANISMS
 
 # All checks together: the probability that sound software is called broken. Each states its own share where its bound
 # is set: time 1e-7, equal noise 1e-15, twelve characters of some digest by chance in a megabyte 1e-7.
@@ -131,7 +130,7 @@ def look_at_order(product: Product, *, quick: bool) -> Finding:
     with workspace() as folder:
         paths = _write_orders(folder)
         for mechanism in MECHANISMS:
-            options = _asked_by_name(mechanism)
+            options: Options = {**asked_by_name(mechanism, max_items=2, k=5, keys=_FEW), "rho": 1}
             # Policies go through people in an order of their names, so only the order of rows is changed for them.
             names = [n for n in paths if n != "renamed" or not mechanism.sequential]
             names = [names[0], names[-1]] if quick else names
@@ -199,15 +198,3 @@ def _write_orders(folder: Path) -> dict[str, Path]:
         "renamed": [(str(999_999 - int(person)), item) for person, item in shuffled],
     }
     return {name: write_csv(folder / f"{name}.csv", order) for name, order in orders.items()}
-
-
-def _asked_by_name(mechanism: Mechanism) -> Options:
-    """What must be said to have a mechanism by name: a public list only where it wants one."""
-    options: Options = {"method": mechanism.name, "max_items_per_user": 2, "rho": 1}
-    if mechanism.question == "top":
-        options["k"] = 5
-    try:
-        make_plan(make_request(mechanism.question, user=PERSON, item=ITEM, options=options))
-    except InvalidParameter:
-        return {**options, "keys": _FEW}
-    return options

@@ -21,7 +21,7 @@ from hushcount.app.request import Options, Question, make_request
 from hushcount.app.wiring import open_engine
 from hushcount.engines.engine import Engine
 from hushcount.mechanisms.calibration import Plan
-from hushcount.mechanisms.table import Mechanism
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.inputs import Bound, Counts, Histogram, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.model.queries import Description, Selection

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.product import Product
-from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import Plan
-from hushcount.mechanisms.table import MECHANISMS, Mechanism
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.budgets import rho_budget
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
@@ -112,14 +112,11 @@ def _interval(correlation: float, runs: int) -> tuple[float, float]:
 def _timed() -> list[tuple[Mechanism, Plan]]:
     """Every mechanism that releases noisy counts of a histogram, calibrated for one item of each person."""
     facts = Facts(max_items=1, public_items=np.array([_ITEM], dtype=object))
-    found = []
-    for mechanism in MECHANISMS:
-        if mechanism.question == "count" and mechanism.wants == "histogram":
-            try:
-                found.append((mechanism, mechanism.plan(rho_budget("0.1", "1e-6"), facts)))
-            except InvalidParameter:
-                found.append((mechanism, mechanism.plan(rho_budget("0.1", "1e-6"), Facts(max_items=1))))
-    return found
+    return [
+        (mechanism, mechanism.plan(rho_budget("0.1", "1e-6"), mechanism.fitting(facts)))
+        for mechanism in MECHANISMS
+        if mechanism.question == "count" and mechanism.wants == "histogram"
+    ]
 
 
 def _correlate(product: Product, mechanism: Mechanism, plan: Plan, *, runs: int) -> tuple[_Seen, ...]:

@@ -32,36 +32,36 @@ Change: TypeAlias = Callable[[Any], AnyCall]
 class Altered:
     """A source that makes another call of each call."""
 
-    def __init__(self, source: NoiseSource, change: Change) -> None:
-        self.private = source.private
-        self._source, self._change = source, change
+    def __init__(self, noise: NoiseSource, change: Change) -> None:
+        self.private = noise.private
+        self._noise, self._change = noise, change
 
     def perform(self, call: Call[_T]) -> _T:
         """The outcome of the changed call."""
-        return cast("_T", self._source.perform(self._change(call)))
+        return cast("_T", self._noise.perform(self._change(call)))
 
     def identify(self, items: Items) -> ItemKeys:
-        """As the source."""
-        return self._source.identify(items)
+        """As the source that it stands before."""
+        return self._noise.identify(items)
 
     def item_draws(self, purpose: str, keys: ItemKeys) -> Draws:
-        """As the source."""
-        return self._source.item_draws(purpose, keys)
+        """As the source that it stands before."""
+        return self._noise.item_draws(purpose, keys)
 
     def draws(self, purpose: str, rows: int) -> Draws:
-        """As the source."""
-        return self._source.draws(purpose, rows)
+        """As the source that it stands before."""
+        return self._noise.draws(purpose, rows)
 
     def salt(self, purpose: str) -> bytes:
-        """As the source."""
-        return self._source.salt(purpose)
+        """As the source that it stands before."""
+        return self._noise.salt(purpose)
 
 
 def altered(run: Run, change: Change) -> Run:
     """A run whose calls are changed."""
 
-    def changed(data: Any, plan: Any, source: NoiseSource) -> Outcome:  # noqa: ANN401  any input and plan
-        return run(data, plan, Altered(source, change))
+    def changed(data: Any, plan: Any, noise: NoiseSource) -> Outcome:  # noqa: ANN401  any input and plan
+        return run(data, plan, Altered(noise, change))
 
     return changed
 
@@ -81,10 +81,10 @@ def with_less_noise(call: AnyCall) -> AnyCall:
             return call
 
 
-def draw_from(source: NoiseSource, purpose: str, law: Mapping[int, float]) -> int:
+def draw_from(noise: NoiseSource, purpose: str, law: Mapping[int, float]) -> int:
     """One number from any law: an order of one place whose priors are the probabilities."""
     numbers = [number for number, chance in law.items() if chance > 0]
-    return numbers[int(source.perform(order_by_law(purpose, [law[number] for number in numbers]))[0])]
+    return numbers[int(noise.perform(order_by_law(purpose, [law[number] for number in numbers]))[0])]
 
 
 def order_by_law(purpose: str, chances: list[float]) -> Peel:

@@ -11,10 +11,11 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.audit.neighbours import PERSON, Neighbours, Table, table
+from hushcount.audit.small_table import listed
 from hushcount.audit.subject import Run
 from hushcount.audit.twins.altered import altered, draw_from, order_by_law
 from hushcount.audit.twins.formulas import appendix_a_offset, bottom_odds_as_printed
-from hushcount.audit.twins.noise import GAUSSIAN_THRESHOLD, KNOWN_GUMBEL, KNOWN_LAPLACE, listed
+from hushcount.audit.twins.noise import GAUSSIAN_THRESHOLD, KNOWN_GUMBEL, KNOWN_LAPLACE
 from hushcount.audit.twins.twin import Original, Twin
 from hushcount.mechanisms.counts.gaussian_threshold import GaussianThresholdPlan, run_gaussian_threshold
 from hushcount.mechanisms.counts.known_domain import KnownLaplacePlan, run_known_laplace
@@ -24,7 +25,7 @@ from hushcount.mechanisms.topk.unknown_domain import UnknownGumbelPlan, run_unkn
 from hushcount.model.budgets import epsilon_budget
 from hushcount.model.costs import Cost, Failure
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Histogram, Items
+from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AnyCall, Peel
 from hushcount.noise.source import NoiseSource
@@ -101,8 +102,8 @@ def argmin_chance(heights: list[float], which: int) -> float:
 def _charging(*, place: bool, bottom: bool) -> Run:
     """A run that charges for the found names, and for the threshold's place and for bottom only if told so."""
 
-    def run(data: Histogram, plan: UnknownGumbelPlan, source: NoiseSource) -> Outcome:
-        outcome = run_unknown_gumbel(data, plan, source)
+    def run(data: Histogram, plan: UnknownGumbelPlan, noise: NoiseSource) -> Outcome:
+        outcome = run_unknown_gumbel(data, plan, noise)
         found = len(outcome.items)
         selections = found + int(place) + int(bottom and found < plan.k)
         cost = step_cost(plan.epsilon, selections=selections, counts=0)
@@ -111,20 +112,20 @@ def _charging(*, place: bool, bottom: bool) -> Run:
     return run
 
 
-def observed_as_public(data: Histogram, plan: KnownLaplacePlan, source: NoiseSource) -> Outcome:
+def observed_as_public(data: Histogram, plan: KnownLaplacePlan, noise: NoiseSource) -> Outcome:
     """The items that were seen are taken for the public list (erratum 4)."""
-    return run_known_laplace(data, replace(plan, public_items=data.items), source)
+    return run_known_laplace(data, replace(plan, public_items=data.items), noise)
 
 
-def sorted_by_true_count(data: Histogram, plan: KnownGumbelPlan, source: NoiseSource) -> Outcome:
+def sorted_by_true_count(data: Histogram, plan: KnownGumbelPlan, noise: NoiseSource) -> Outcome:
     """Names that were picked in a noisy order, sorted again by their true counts (erratum 6)."""
-    outcome = run_known_gumbel(data, plan, source)
+    outcome = run_known_gumbel(data, plan, noise)
     return replace(outcome, items=outcome.items[np.argsort(-data.of(outcome.items), kind="stable")])
 
 
-def in_storage_order(data: Histogram, plan: GaussianThresholdPlan, source: NoiseSource) -> Outcome:
+def in_storage_order(data: Histogram, plan: GaussianThresholdPlan, noise: NoiseSource) -> Outcome:
     """Rows in the order in which the engine gave them, which is that of the true counts (erratum 6)."""
-    outcome = run_gaussian_threshold(data, plan, source)
+    outcome = run_gaussian_threshold(data, plan, noise)
     place = {item: row for row, item in enumerate(data.items.tolist())}
     order = np.argsort([place[item] for item in outcome.items.tolist()], kind="stable")
     counts, scale = outcome.counts, outcome.noise_scale
@@ -136,28 +137,24 @@ def in_storage_order(data: Histogram, plan: GaussianThresholdPlan, source: Noise
     )
 
 
-def released_scores(data: Histogram, plan: KnownGumbelPlan, source: NoiseSource) -> Outcome:
+def released_scores(data: Histogram, plan: KnownGumbelPlan, noise: NoiseSource) -> Outcome:
     """The count that is shown is the score, count plus Gumbel noise, that the name was picked by (erratum 6)."""
     rate = float(plan.epsilon)
     scores = []
     for item, count in zip(plan.public_items.tolist(), data.of(plan.public_items).tolist(), strict=True):
         law = {x: _floored_gumbel(rate * (x - count), rate) for x in range(count - 8, count + 40)}
-        scores.append((-draw_from(source, f"score of {item}", law), item))
+        scores.append((-draw_from(noise, f"score of {item}", law), item))
     shown = sorted(scores)[: plan.k]
     return Outcome(
         mechanism=plan.name,
-        items=_objects([item for _, item in shown]),
+        items=listed(*(item for _, item in shown)),
         counts=np.array([-score for score, _ in shown], dtype=np.int64),
         noise="none",
         noise_scale=None,
         cutoff=None,
         cost=plan.cost,
-        private=source.private,
+        private=noise.private,
     )
-
-
-def _objects(texts: list[str]) -> Items:
-    return listed(*texts)
 
 
 def _floored_gumbel(low: float, width: float) -> float:

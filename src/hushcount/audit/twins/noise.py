@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.audit.neighbours import table
+from hushcount.audit.small_table import listed
 from hushcount.audit.twins.altered import Altered, altered, with_less_noise
 from hushcount.audit.twins.twin import Original, Twin
 from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold, run_gaussian_threshold
@@ -21,19 +22,12 @@ from hushcount.mechanisms.selection.union import plan_union, run_union
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, run_known_gumbel
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Histogram, Int64s, Items
+from hushcount.model.inputs import Histogram, Int64s
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddLaplace, Call, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource, SeededSource
 
 _PAIR = epsilon_budget(1, "0.05")
-
-
-def listed(*texts: str) -> Items:
-    """Texts as a public list."""
-    items = np.empty(len(texts), dtype=object)
-    items[:] = texts
-    return items
 
 
 _ONE = listed("a")
@@ -73,7 +67,7 @@ KNOWN_GUMBEL = Original(
 )
 
 
-def fixed_seed(data: Histogram, plan: Any, source: NoiseSource) -> Outcome:  # noqa: ANN401, ARG001  any plan; not used
+def fixed_seed(data: Histogram, plan: Any, noise: NoiseSource) -> Outcome:  # noqa: ANN401, ARG001  any plan; not used
     """Noise from seed 42 whatever the source, called private (erratum 37)."""
     return replace(run_known_laplace(data, plan, SeededSource(42)), private=True)
 
@@ -83,12 +77,12 @@ class _Bypassing(Altered):
 
     def perform(self, call: Call[Any]) -> Any:  # noqa: ANN401  any outcome
         """Draw at once."""
-        return call.draw(self._source)
+        return call.draw(self._noise)
 
 
-def outside_hook(data: Histogram, plan: Any, source: NoiseSource) -> Outcome:  # noqa: ANN401  any plan
+def outside_hook(data: Histogram, plan: Any, noise: NoiseSource) -> Outcome:  # noqa: ANN401  any plan
     """A draw that nobody sees."""
-    return run_known_laplace(data, plan, _Bypassing(source, with_less_noise))
+    return run_known_laplace(data, plan, _Bypassing(noise, with_less_noise))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

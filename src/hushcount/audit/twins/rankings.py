@@ -58,10 +58,10 @@ def unclamped(call: AnyCall) -> AnyCall:
     return replace(call, variance=Fraction(unclamped_stddev(0.02, log_odds, epsilon)) ** 2)
 
 
-def missing_boundary(data: Histogram, plan: PcrPlan, source: NoiseSource) -> Outcome:
+def missing_boundary(data: Histogram, plan: PcrPlan, noise: NoiseSource) -> Outcome:
     """A data frame of `rows` rows: the count behind them is not there and is taken as zero (erratum 12)."""
     kept = Histogram(items=data.items[: plan.rows], counts=data.counts[: plan.rows], complete=True)
-    return run_pcr(kept, plan, source)
+    return run_pcr(kept, plan, noise)
 
 
 def rendered_step(call: AnyCall) -> AnyCall:

@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from hushcount.app.release import Release
-from hushcount.app.request import Options, Question
+from hushcount.app.request import Options
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.checks import SYSTEM_CHECKS, run_check
 from hushcount.audit.system.product import ITEM, Product, Said, ask, draw
 from hushcount.errors import HushcountError, UnreadableSource
 from hushcount.mechanisms.calibration import Plan
-from hushcount.mechanisms.table import Mechanism
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
+from hushcount.model.queries import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

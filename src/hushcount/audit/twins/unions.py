@@ -10,14 +10,15 @@ import numpy as np
 
 from hushcount.accounting.normal import isf
 from hushcount.audit.neighbours import table
+from hushcount.audit.small_table import listed
 from hushcount.audit.twins import weightings
 from hushcount.audit.twins.formulas import share_as_printed
-from hushcount.audit.twins.noise import listed
 from hushcount.audit.twins.twin import Twin
 from hushcount.audit.twins.weighed import as_weights, named_in_order, planned, weighing
 from hushcount.engines.incidence import MemoryIncidence
+from hushcount.mechanisms.released import release_names
 from hushcount.mechanisms.selection.sips import SipsPlan, plan_sips
-from hushcount.mechanisms.selection.union import UnionPlan, plan_union, release_names, run_union
+from hushcount.mechanisms.selection.union import UnionPlan, plan_union, run_union
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.inputs import Bound, Int64s, Items, UniformWeights, WeightedHistogram
 from hushcount.model.outcomes import Outcome
@@ -52,31 +53,31 @@ def without_dedupe(data: MemoryIncidence, bound: Bound) -> WeightedHistogram:  #
     return as_weights({item: Fraction(step) for item, step in steps.items()}, 1 << 30, scale=1)
 
 
-def bound_from_data(data: MemoryIncidence, plan: UnionPlan, source: NoiseSource) -> Outcome:
+def bound_from_data(data: MemoryIncidence, plan: UnionPlan, noise: NoiseSource) -> Outcome:
     """The bound on items is the longest list in the data (erratum 39)."""
     longest = int(np.diff(data.offsets).max(initial=1))
-    return run_union(data, replace(plan, max_items=longest), source)
+    return run_union(data, replace(plan, max_items=longest), noise)
 
 
-def removing_likely_items(data: MemoryIncidence, plan: SipsPlan, source: NoiseSource) -> Outcome:
+def removing_likely_items(data: MemoryIncidence, plan: SipsPlan, noise: NoiseSource) -> Outcome:
     """After each round all items are removed whose true weight is above the threshold, named or not (erratum 34)."""
     gone: Items = listed()
     named: list[str] = []
     for number, one in enumerate(plan.rounds):
-        bound = Bound(max_items=one.max_items, salt=source.salt(f"bound/{number}"), without=gone)
+        bound = Bound(max_items=one.max_items, salt=noise.salt(f"bound/{number}"), without=gone)
         block = data.weights(UniformWeights(bound=bound, norm=2, share="held"))
         call = KeepGaussian(
             purpose=f"sips/{number}",
-            keys=source.identify(block.items),
+            keys=noise.identify(block.items),
             values=block.weights,
             reach=Reach(l2=block.unit),
             unit=block.unit,
             stddev=one.noise_scale,
             threshold=one.threshold,
         )
-        named += block.items[source.perform(call)].tolist()
+        named += block.items[noise.perform(call)].tolist()
         gone = np.concatenate([gone, block.items[_above(block, one.threshold)]])
-    return release_names(plan, listed(*sorted(set(named))), cutoff=plan.rounds[-1].threshold, source=source)
+    return release_names(plan, listed(*sorted(set(named))), cutoff=plan.rounds[-1].threshold, noise=noise)
 
 
 def _above(block: WeightedHistogram, threshold: float) -> Int64s:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hushcount.audit.neighbours import Neighbours
+from hushcount.audit.small_table import listed
 from hushcount.audit.subject import Run
-from hushcount.audit.twins.noise import listed
 from hushcount.audit.twins.twin import Original
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.sips import SipsPlan
@@ -41,10 +41,10 @@ class Weighed:
 def weighing(weigh: Weigh) -> Run:
     """A run of a set union with another weighting, the noise and the threshold of the plan."""
 
-    def run(data: MemoryIncidence, plan: UnionPlan, source: NoiseSource) -> Outcome:
+    def run(data: MemoryIncidence, plan: UnionPlan, noise: NoiseSource) -> Outcome:
         # Only its weights are asked for, so it need not be a whole incidence.
         other: Any = Weighed(data=data, weigh=weigh)
-        return run_union(other, replace(plan, weighting="weighted"), source)
+        return run_union(other, replace(plan, weighting="weighted"), noise)
 
     return run
 

@@ -11,8 +11,9 @@ import numpy as np
 from hushcount.accounting.convert import split_delta
 from hushcount.accounting.normal import isf
 from hushcount.mechanisms.calibration import concentrated, root_above
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
+from hushcount.mechanisms.ranking import require_complete
 from hushcount.mechanisms.released import release_counts
-from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, DiscreteGaussian, Failure
@@ -69,7 +70,7 @@ def tail_above(stddev: float, level: int) -> float:
     return float(np.exp(-steps * steps / 2).sum()) / (math.sqrt(2 * math.pi) * stddev) * (1 + 1e-9)
 
 
-def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, source: NoiseSource) -> Outcome:
+def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, noise: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the threshold.
 
     Guarantee: delta-approximate rho-zCDP with rho = max_items cap² / (2 sigma²): the discrete Gaussian on integers of
@@ -90,12 +91,12 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, sourc
     def shown(block: Histogram) -> Shown:
         call = AddGaussian(
             purpose=plan.name,
-            keys=source.identify(block.items),
+            keys=noise.identify(block.items),
             values=block.counts,
             reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
             variance=Fraction(plan.gaussian_stddev) ** 2,
         )
-        noisy = source.perform(call)
+        noisy = noise.perform(call)
         return block.items[noisy > plan.threshold], noisy[noisy > plan.threshold]
 
     items, counts = histogram.each(shown)
@@ -103,7 +104,19 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, sourc
         plan,
         items,
         counts,
-        noise=("discrete-gaussian", plan.gaussian_stddev),
+        law=("discrete-gaussian", plan.gaussian_stddev),
         cutoff=float(plan.threshold),
-        source=source,
+        noise=noise,
     )
+
+
+GAUSSIAN_THRESHOLD = Mechanism(
+    name="gaussian-threshold",
+    question="count",
+    wants="histogram",
+    needs=frozenset({"max_items"}),
+    takes=frozenset({"per_item_cap"}),
+    calibrate=lambda budget, facts: plan_gaussian_threshold(budget, facts.max_items or 0, facts.per_item_cap),
+    run=run_gaussian_threshold,
+    expect=lambda plan: even_noise("discrete-gaussian", plan.gaussian_stddev, cutoff=plan.threshold),
+)

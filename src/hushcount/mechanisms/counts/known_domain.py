@@ -7,11 +7,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.mechanisms.calibration import pure_epsilon
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
+from hushcount.mechanisms.ranking import require_complete
 from hushcount.mechanisms.released import release_counts, require_public_list
-from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Pure
+from hushcount.model.facts import Facts
 from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddLaplace, Reach
@@ -50,7 +52,7 @@ def plan_known_laplace(
     )
 
 
-def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, source: NoiseSource) -> Outcome:
+def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, noise: NoiseSource) -> Outcome:
     """A noisy count for every listed item, zeros included; items that are not listed are left out.
 
     Guarantee: each count is epsilon-DP, a person moves at most max_items of them: max_items epsilon-DP, max_items
@@ -71,7 +73,7 @@ def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, source: NoiseSo
     rate = Fraction(plan.epsilon) / plan.per_item_cap
     call = AddLaplace(
         purpose=plan.name,
-        keys=source.identify(plan.public_items),
+        keys=noise.identify(plan.public_items),
         values=histogram.of(plan.public_items),
         reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
         rate=rate,
@@ -79,8 +81,27 @@ def run_known_laplace(histogram: Counts, plan: KnownLaplacePlan, source: NoiseSo
     return release_counts(
         plan,
         plan.public_items,
-        source.perform(call),
-        noise=("discrete-laplace", float(1 / rate)),
+        noise.perform(call),
+        law=("discrete-laplace", float(1 / rate)),
         cutoff=None,
-        source=source,
+        noise=noise,
     )
+
+
+def _plan(budget: Budget, facts: Facts) -> KnownLaplacePlan:
+    """Without a declared bound: nobody can have more of the listed items than there are."""
+    public = require_public_list(facts.public_items)
+    return plan_known_laplace(budget, facts.max_items or len(public), public, per_item_cap=facts.per_item_cap)
+
+
+KNOWN_LAPLACE = Mechanism(
+    name="known-laplace",
+    question="count",
+    wants="histogram",
+    needs=frozenset({"public_items"}),
+    takes=frozenset({"max_items", "per_item_cap"}),
+    calibrate=_plan,
+    run=run_known_laplace,
+    expect=lambda plan: even_noise("discrete-laplace", plan.per_item_cap / float(plan.epsilon), cutoff=None),
+    listed_only=True,
+)

@@ -12,15 +12,19 @@ import numpy as np
 from hushcount.accounting.filters import Filter
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
+from hushcount.model.expectations import Expectation
+from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource
+from hushcount.noise.widths import half_width
 
 # A rational just below the square root of two: rho doubles with each step (erratum 13: eps <- sqrt(2) eps, not sqrt(2
 # eps)).
@@ -84,7 +88,7 @@ def level_epsilon(plan: PcrPlan, level: int) -> Decimal:
     return plan.epsilon_first * Decimal(2) ** (level // 2) * (_ROOT_TWO if level % 2 else 1)
 
 
-def count_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
+def clamped_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
     """Sigma of PCR eq. (2), clamped from below at 2/epsilon, in units of the per-item cap.
 
     A count costs 1/(2 sigma²), and a step reserves epsilon²/4 = epsilon²/8 + epsilon²/8 for selection and count: that
@@ -101,7 +105,7 @@ class _Run:
     """One run under way: what may still be selected, what has been released, and what it cost."""
 
     plan: PcrPlan
-    source: NoiseSource
+    noise: NoiseSource
     top: Ranking
     keys: ItemKeys
     left: Int64s
@@ -117,7 +121,7 @@ class _Run:
         self.spent.append(cost)
 
 
-def run_pcr(histogram: Histogram, plan: PcrPlan, source: NoiseSource) -> Outcome:
+def run_pcr(histogram: Histogram, plan: PcrPlan, noise: NoiseSource) -> Outcome:
     """Select the largest counts one by one, above a threshold that falls as epsilon grows, until the budget is used.
 
     Guarantee: delta-approximate rho-zCDP by the filter of Whitehouse et al. (PCR Theorems 5 and 6; its (epsilon, delta)
@@ -140,7 +144,7 @@ def run_pcr(histogram: Histogram, plan: PcrPlan, source: NoiseSource) -> Outcome
     whole level (the same law, far fewer draws).
     """
     top = rank(histogram, plan.fetched)
-    run = _Run(plan, source, top, source.identify(top.items), np.arange(plan.fetched + 1), Filter(plan.rho, plan.delta))
+    run = _Run(plan, noise, top, noise.identify(top.items), np.arange(plan.fetched + 1), Filter(plan.rho, plan.delta))
     level = 0
     while run.filter.fits(_selection_cost(plan, level) + _count_cost(plan, level)):
         chosen = _select(run, level)
@@ -166,7 +170,7 @@ def _select(run: _Run, level: int) -> Int64s:
         cap=plan.per_item_cap,
         most=run.filter.times(step),
     )
-    order = run.source.perform(contest.call(f"pcr/{level}"))
+    order = run.noise.perform(contest.call(f"pcr/{level}"))
     chosen = order[order < len(rows)]
     for cost in [step] * len(chosen) + [selection] * (len(order) - len(chosen)):
         run.spend(cost)
@@ -174,7 +178,7 @@ def _select(run: _Run, level: int) -> Int64s:
 
 
 def _count(run: _Run, level: int, chosen: Int64s) -> None:
-    stddev, cap = count_stddev(run.plan, level_epsilon(run.plan, level)), run.plan.per_item_cap
+    stddev, cap = clamped_stddev(run.plan, level_epsilon(run.plan, level)), run.plan.per_item_cap
     # The product as a fraction: rounded to a double, it could be below what was charged for.
     call = AddGaussian(
         purpose="pcr/count",
@@ -185,7 +189,7 @@ def _count(run: _Run, level: int, chosen: Int64s) -> None:
         variance=(Fraction(stddev) * cap) ** 2,
     )
     run.items.append(run.top.items[chosen])
-    run.counts.append(run.source.perform(call))
+    run.counts.append(run.noise.perform(call))
     run.stddevs += [stddev * cap] * len(chosen)
 
 
@@ -194,7 +198,7 @@ def _selection_cost(plan: PcrPlan, level: int) -> Cost:
 
 
 def _count_cost(plan: PcrPlan, level: int) -> Cost:
-    stddev = count_stddev(plan, level_epsilon(plan, level))
+    stddev = clamped_stddev(plan, level_epsilon(plan, level))
     return Cost.of(DiscreteGaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))))
 
 
@@ -207,8 +211,52 @@ def _release(run: _Run, last_level: int) -> Outcome:
         plan,
         np.concatenate(run.items),
         np.concatenate(run.counts),
-        noise=("discrete-gaussian", np.array(run.stddevs)),
+        law=("discrete-gaussian", np.array(run.stddevs)),
         cutoff=cutoff,
-        source=run.source,
+        noise=run.noise,
     )
     return replace(release, cost=Cost.total(run.spent))
+
+
+def expect_pcr(plan: PcrPlan) -> Expectation:
+    """For a few list lengths: the cut-off that the budget can reach, and the noise there."""
+    odds = math.log(plan.rows / float(plan.delta_step))
+    notes = []
+    for length in (10, 100, 1000):
+        epsilon = math.sqrt(float(plan.rho) / length / 0.22)
+        if epsilon < float(plan.epsilon_first):
+            continue
+        level = max(0, math.floor(2 * math.log2(epsilon / float(plan.epsilon_first))))
+        stddev = clamped_stddev(plan, level_epsilon(plan, level)) * plan.per_item_cap
+        width, cutoff = half_width("discrete-gaussian", stddev), plan.per_item_cap * (1 + odds / epsilon)
+        notes.append(
+            f"If {length:,} items are shown, the rarest has about {cutoff:,.0f} people, give or take {width:,}."
+        )
+    return Expectation(notes=tuple(notes))
+
+
+def _plan(budget: Budget, facts: Facts) -> PcrPlan:
+    return plan_pcr(budget, facts.per_item_cap, relative_error=facts.aim)
+
+
+def _plan_small(budget: Budget, facts: Facts) -> PcrPlan:
+    """Two rows, two selections to share delta, and a first epsilon with which both fit.
+
+    A bottom costs epsilon²/8 and doubles epsilon², of which the next step reserves a quarter: 5/8 epsilon² is rho.
+    """
+    first = (concentrated(budget).rho * Decimal("1.599")).sqrt()
+    plan = plan_pcr(budget, facts.per_item_cap, rows=2, epsilon_first=first, relative_error=facts.aim)
+    return replace(plan, delta_step=share(plan.delta, 2))
+
+
+PCR = Mechanism(
+    name="pcr",
+    question="count",
+    wants="histogram",
+    takes=frozenset({"per_item_cap", "relative_error"}),
+    calibrate=_plan,
+    run=run_pcr,
+    expect=expect_pcr,
+    small=_plan_small,
+    fetch=lambda plan: plan.fetched + 1,
+)

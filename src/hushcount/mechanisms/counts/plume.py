@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_above
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.released import release_counts
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost, DiscreteGaussian
+from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Bound, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
@@ -54,7 +56,7 @@ def plan_plume(budget: Budget, max_items: int, *, relative_error: float | None =
     )
 
 
-def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Outcome:
+def run_plume(incidence: Incidence, plan: PlumePlan, noise: NoiseSource) -> Outcome:
     """Name items by weighted Gaussian, then release their noisy counts over people bounded afresh.
 
     Guarantee (one person and all their rows added or removed): delta-approximate rho-zCDP, the sum of selection and
@@ -70,22 +72,46 @@ def run_plume(incidence: Incidence, plan: PlumePlan, source: NoiseSource) -> Out
     Source: PCR section 1 and 4. Corrected: sensitivity sqrt(m') (erratum 17). Biased by the bound, as any bounded
     count.
     """
-    named = name_items(incidence, plan.selection, source, without=None, purpose="plume/select")
-    bound = Bound(max_items=plan.max_items, salt=source.salt("bound/plume/count"), only=named)
+    named = name_items(incidence, plan.selection, noise, without=None, purpose="plume/select")
+    bound = Bound(max_items=plan.max_items, salt=noise.salt("bound/plume/count"), only=named)
     call = AddGaussian(
         purpose="plume/count",
-        keys=source.identify(named),
+        keys=noise.identify(named),
         values=incidence.counts(bound).of(named),
         reach=Reach(each=1, rows=plan.max_items),
         variance=Fraction(plan.gaussian_stddev) ** 2,
     )
-    noisy = source.perform(call)
+    noisy = noise.perform(call)
     shown = noisy >= plan.least
     return release_counts(
         plan,
         named[shown],
         noisy[shown],
-        noise=("discrete-gaussian", plan.gaussian_stddev),
+        law=("discrete-gaussian", plan.gaussian_stddev),
         cutoff=max(plan.selection.threshold, plan.least),
-        source=source,
+        noise=noise,
     )
+
+
+def _expect(plan: PlumePlan) -> Expectation:
+    return even_noise("discrete-gaussian", plan.gaussian_stddev, cutoff=max(plan.selection.threshold, plan.least))
+
+
+PLUME = Mechanism(
+    name="plume",
+    question="count",
+    wants="incidence",
+    needs=frozenset({"max_items"}),
+    calibrate=lambda budget, facts: plan_plume(budget, facts.max_items or 0),
+    run=run_plume,
+    expect=_expect,
+    weighs=True,
+)
+# Rows are dropped by their counts, far above the weight at which they are found.
+PLUME_THRESHOLD = replace(
+    PLUME,
+    name="plume-threshold",
+    takes=frozenset({"relative_error"}),
+    calibrate=lambda budget, facts: plan_plume(budget, facts.max_items or 0, relative_error=facts.aim),
+    weighs=False,
+)

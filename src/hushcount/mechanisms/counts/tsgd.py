@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,11 +11,13 @@ import numpy as np
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import pure_epsilon
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
+from hushcount.mechanisms.ranking import require_complete
 from hushcount.mechanisms.released import release_counts, require_public_list
-from hushcount.mechanisms.selection.optimal import require_complete
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
+from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import enclosures as decimals
@@ -80,7 +82,7 @@ def end_mass(epsilon: Decimal, bound: int) -> Fraction:
     return (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
 
 
-def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
+def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
     """Noisy counts of all items whose noisy count exceeds the bound.
 
     Guarantee: (epsilon, P[X = bound])-DP for each item, each person being in at most max_items of them (DVGM Theorem
@@ -104,13 +106,13 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
     def above(items: Items, counts: Int64s, threshold: int) -> Shown:
         call = AddTruncated(
             purpose=plan.name,
-            keys=source.identify(items),
+            keys=noise.identify(items),
             values=counts,
             reach=Reach(each=1, rows=plan.max_items),
             rate=Fraction(plan.epsilon),
             bound=plan.bound,
         )
-        noisy = source.perform(call)
+        noisy = noise.perform(call)
         return items[noisy > threshold], noisy[noisy > threshold]
 
     def unlisted(block: Histogram) -> Shown:
@@ -127,7 +129,30 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, source: NoiseSource) -> Outcome:
         plan,
         items,
         noisy,
-        noise=("truncated-geometric", 1 / float(plan.epsilon)),
+        law=("truncated-geometric", 1 / float(plan.epsilon)),
         cutoff=float(plan.bound + 1),
-        source=source,
+        noise=noise,
     )
+
+
+def _expect(plan: TsgdPlan) -> Expectation:
+    return even_noise("truncated-geometric", 1 / float(plan.epsilon), cutoff=plan.bound + 1)
+
+
+TSGD = Mechanism(
+    name="tsgd",
+    question="count",
+    wants="histogram",
+    needs=frozenset({"max_items"}),
+    calibrate=lambda budget, facts: plan_tsgd(budget, facts.max_items or 0),
+    run=run_tsgd,
+    expect=_expect,
+)
+TSGD_PUBLIC = replace(
+    TSGD,
+    name="tsgd-public",
+    needs=frozenset({"max_items", "public_items"}),
+    calibrate=lambda budget, facts: plan_tsgd(
+        budget, facts.max_items or 0, public_items=require_public_list(facts.public_items)
+    ),
+)

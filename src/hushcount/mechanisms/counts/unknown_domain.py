@@ -10,11 +10,14 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.mechanisms.calibration import pure_epsilon
+from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.ranking import rank
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import float_below, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
+from hushcount.model.expectations import Expectation
+from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddLaplace, Reach
@@ -88,7 +91,7 @@ def difference_tail(rate: float, level: int) -> float:
     return (p / (1 + q)) ** 2 * math.exp(-rate * first) * total * (1 + 1e-9)
 
 
-def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, source: NoiseSource) -> Outcome:
+def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, noise: NoiseSource) -> Outcome:
     """Noisy counts of the items above the noisy bottom, whose own noisy value is released as the cut-off.
 
     Guarantee: (epsilon, delta)-DP (LI Lemma 5.3). Given the items common to both neighbours' tops, at most max_items of
@@ -111,18 +114,43 @@ def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, source: 
     bottom = int(top.counts[plan.rows]) + plan.per_item_cap + plan.offset
     call = AddLaplace(
         purpose=plan.name,
-        keys=source.identify(items),
+        keys=noise.identify(items),
         values=np.append(counts, bottom),
         reach=Reach(each=plan.per_item_cap, rows=plan.max_items),
         rate=rate,
     )
-    noisy = source.perform(call)
+    noisy = noise.perform(call)
     shown = np.flatnonzero(noisy[:-1] > noisy[-1])
     return release_counts(
         plan,
         items[shown],
         noisy[shown],
-        noise=("discrete-laplace", float(1 / rate)),
+        law=("discrete-laplace", float(1 / rate)),
         cutoff=float(noisy[-1]),
-        source=source,
+        noise=noise,
     )
+
+
+def _plan(budget: Budget, facts: Facts, *, least: int = UNKNOWN_ROWS) -> UnknownLaplacePlan:
+    bound = facts.max_items or 0
+    return plan_unknown_laplace(budget, bound, facts.per_item_cap, rows=max(least, bound))
+
+
+def _expect(plan: UnknownLaplacePlan) -> Expectation:
+    """As if the count at the boundary were zero, which is private."""
+    scale = plan.per_item_cap * plan.max_items / float(plan.epsilon)
+    return even_noise("discrete-laplace", scale, cutoff=plan.offset + plan.per_item_cap)
+
+
+UNKNOWN_LAPLACE = Mechanism(
+    name="unknown-laplace",
+    question="count",
+    wants="histogram",
+    needs=frozenset({"max_items"}),
+    takes=frozenset({"per_item_cap"}),
+    calibrate=_plan,
+    run=run_unknown_laplace,
+    expect=_expect,
+    small=lambda budget, facts: _plan(budget, facts, least=facts.per_item_cap),
+    fetch=lambda plan: plan.rows + 1,
+)

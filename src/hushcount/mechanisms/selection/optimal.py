@@ -10,12 +10,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushcount.errors import InvalidInput, InvalidParameter
+from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import pure_epsilon
-from hushcount.mechanisms.selection.union import release_names
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.ranking import require_complete
+from hushcount.mechanisms.released import release_names
 from hushcount.model.amounts import share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
+from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import enclosures as decimals
@@ -66,7 +69,7 @@ def plan_optimal(budget: Budget, max_items: int, *, least: int = 1) -> OptimalPl
     )
 
 
-def run_optimal(histogram: Counts, plan: OptimalPlan, source: NoiseSource) -> Outcome:
+def run_optimal(histogram: Counts, plan: OptimalPlan, noise: NoiseSource) -> Outcome:
     """Name each item with probability pi_opt(number of people).
 
     Guarantee: (epsilon, delta)-DP for each item, and each person is in at most max_items of them: together at most
@@ -87,17 +90,17 @@ def run_optimal(histogram: Counts, plan: OptimalPlan, source: NoiseSource) -> Ou
     def named(block: Histogram) -> Shown:
         call = KeepByTable(
             purpose=plan.name,
-            keys=source.identify(block.items),
+            keys=noise.identify(block.items),
             values=block.counts - (plan.least - 1),
             reach=Reach(each=1, rows=plan.max_items),
             table=plan.table,
         )
-        kept = source.perform(call)
+        kept = noise.perform(call)
         # Names only: their counts stay behind.
         return block.items[kept], np.zeros(np.count_nonzero(kept), dtype=np.int64)
 
     items, _ = histogram.each(named)
-    return release_names(plan, items, cutoff=float(midpoint(plan)), source=source)
+    return release_names(plan, items, cutoff=float(midpoint(plan)), noise=noise)
 
 
 def midpoint(plan: OptimalPlan) -> int:
@@ -157,7 +160,12 @@ def _crossover(epsilon: float, delta: float) -> int:
     return 1 + math.floor(math.log1p(math.tanh(epsilon / 2) * (1 / delta - 1)) / epsilon)
 
 
-def require_complete(histogram: Counts) -> None:
-    """Refuse a histogram that lacks items: mechanisms that look at every item need every item."""
-    if not histogram.complete:
-        raise InvalidInput("this mechanism needs the complete histogram; a truncated one is refused, never used")
+OPTIMAL = Mechanism(
+    name="optimal",
+    question="vocab",
+    wants="histogram",
+    needs=frozenset({"max_items"}),
+    calibrate=lambda budget, facts: plan_optimal(budget, facts.max_items or 0),
+    run=run_optimal,
+    expect=lambda plan: Expectation(cutoff=float(midpoint(plan))),
+)

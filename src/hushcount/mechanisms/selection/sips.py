@@ -8,10 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.mechanisms.calibration import concentrated
-from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union, release_names
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.released import release_names
+from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union, taken
 from hushcount.model.amounts import positive, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost
+from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
@@ -51,7 +54,7 @@ def plan_sips(budget: Budget, max_items: int, *, rounds: int = 3, ratio: Fractio
     return SipsPlan(name="sips", rounds=tuple(plans), max_items=max_items, cost=Cost.total(plan.cost for plan in plans))
 
 
-def run_sips(incidence: Incidence, plan: SipsPlan, source: NoiseSource) -> Outcome:
+def run_sips(incidence: Incidence, plan: SipsPlan, noise: NoiseSource) -> Outcome:
     """Name items in rounds: what a round names is taken out of everybody's list, so the rest weighs more in the next.
 
     Guarantee: delta-approximate rho-zCDP, rho and delta the sums over rounds (SIPS Theorem 14), and Gaussian DP with
@@ -68,6 +71,18 @@ def run_sips(incidence: Incidence, plan: SipsPlan, source: NoiseSource) -> Outco
     """
     named = np.array([], dtype=object)
     for number, one in enumerate(plan.rounds):
-        found = name_items(incidence, one, source, without=named if len(named) else None, purpose=f"sips/{number}")
+        found = name_items(incidence, one, noise, without=named if len(named) else None, purpose=f"sips/{number}")
         named = np.concatenate([named, found])
-    return release_names(plan, named, cutoff=plan.rounds[-1].threshold, source=source)
+    return release_names(plan, named, cutoff=plan.rounds[-1].threshold, noise=noise)
+
+
+SIPS = Mechanism(
+    name="sips",
+    question="vocab",
+    wants="incidence",
+    takes=frozenset({"max_items"}),
+    calibrate=lambda budget, facts: plan_sips(budget, taken(facts)),
+    run=run_sips,
+    expect=lambda plan: Expectation(cutoff=plan.rounds[-1].threshold),
+    weighs=True,
+)

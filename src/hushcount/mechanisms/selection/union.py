@@ -10,13 +10,17 @@ from typing import Literal, TypeAlias, assert_never
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.calibration import Plan, gaussian_noise, inverse_above, pure_epsilon
+from hushcount.mechanisms.calibration import gaussian_noise, inverse_above, pure_epsilon
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.released import release_names
 from hushcount.mechanisms.selection.threshold import gaussian_threshold, greedy_threshold, laplace_threshold
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import l1_descent, l2_descent
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure, Gaussian, Pure
+from hushcount.model.expectations import Expectation
+from hushcount.model.facts import Facts
 from hushcount.model.inputs import Bound, Incidence, Items, UniformWeights, WeightedHistogram, Weights
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import KeepGaussian, KeepLaplace, Reach
@@ -25,6 +29,8 @@ from hushcount.noise.source import ItemKeys, NoiseSource
 Weighting: TypeAlias = Literal["count", "weighted", "policy", "greedy"]
 Primitive: TypeAlias = Literal["laplace", "gaussian"]
 
+# How many items are taken from each person where no bound was declared: SIPS section 5.
+_MAX_ITEMS = 100
 # How far above the threshold, in noise scales, a policy stops adding weight: DPSU Table 2 and section 6.2.3.
 _POLICY_MARGIN = {"laplace": 5.0, "gaussian": 3.0}
 # A weight of one grid step, the most by which integer rounding can raise a novel weight (policy Laplace hands out
@@ -66,7 +72,6 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
             "'laplace' for the greedy weighting",
             "Its l2-sensitivity is not better than its l1.",
         )
-    name = "greedy" if weighting == "greedy" else f"{weighting}-{primitive}"
     if primitive == "gaussian":
         stddev, delta = gaussian_noise(budget)
         threshold = gaussian_threshold(stddev, delta, max_items, novel_weight=_novel_weight(weighting, 2, max_items))
@@ -82,7 +87,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
         cost = Cost.of(Pure(epsilon=charge(epsilon)), Failure(delta=delta))
     full = threshold + _POLICY_MARGIN[primitive] * scale
     return UnionPlan(
-        name=name,
+        name=_name(weighting, primitive),
         weighting=weighting,
         primitive=primitive,
         max_items=max_items,
@@ -93,7 +98,11 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
     )
 
 
-def run_union(incidence: Incidence, plan: UnionPlan, source: NoiseSource) -> Outcome:
+def _name(weighting: Weighting, primitive: Primitive) -> str:
+    return "greedy" if weighting == "greedy" else f"{weighting}-{primitive}"
+
+
+def run_union(incidence: Incidence, plan: UnionPlan, noise: NoiseSource) -> Outcome:
     """Weigh the bounded lists, then name each item with the probability that its noisy weight exceeds the threshold.
 
     Guarantee (one person and all their rows added or removed): Gaussian primitives are delta-approximate rho-zCDP, and
@@ -111,18 +120,18 @@ def run_union(incidence: Incidence, plan: UnionPlan, source: NoiseSource) -> Out
     to the cut-off (23); thresholds for many novel items of a greedy person (36); no l1-descent under Gaussian noise
     (22).
     """
-    named = name_items(incidence, plan, source, without=None, purpose=plan.name)
-    return release_names(plan, named, cutoff=plan.threshold, source=source)
+    named = name_items(incidence, plan, noise, without=None, purpose=plan.name)
+    return release_names(plan, named, cutoff=plan.threshold, noise=noise)
 
 
 def name_items(
-    incidence: Incidence, plan: UnionPlan, source: NoiseSource, *, without: Items | None, purpose: str
+    incidence: Incidence, plan: UnionPlan, noise: NoiseSource, *, without: Items | None, purpose: str
 ) -> Items:
     """One round: the items named, leaving out those named before (`without`)."""
-    bound = Bound(max_items=plan.max_items, salt=source.salt(f"bound/{purpose}"), without=without)
+    bound = Bound(max_items=plan.max_items, salt=noise.salt(f"bound/{purpose}"), without=without)
 
     def named(block: WeightedHistogram) -> Items:
-        keep = source.perform(_keep(block, plan, purpose, source.identify(block.items)))
+        keep = noise.perform(_keep(block, plan, purpose, noise.identify(block.items)))
         return np.compress(keep, block.items)
 
     return _weigh(incidence, plan, bound).each(named)
@@ -151,20 +160,6 @@ def _keep(block: WeightedHistogram, plan: UnionPlan, purpose: str, keys: ItemKey
     )
 
 
-def release_names(plan: Plan, items: Items, *, cutoff: float, source: NoiseSource) -> Outcome:
-    """A release of names, sorted by name, so that the order carries nothing."""
-    return Outcome(
-        mechanism=plan.name,
-        items=np.sort(items),
-        counts=None,
-        noise="none",
-        noise_scale=None,
-        cutoff=cutoff,
-        cost=plan.cost,
-        private=source.private,
-    )
-
-
 def _weigh(incidence: Incidence, plan: UnionPlan, bound: Bound) -> Weights:
     norm: Literal[1, 2] = 2 if plan.primitive == "gaussian" else 1
     match plan.weighting:
@@ -186,3 +181,33 @@ def _novel_weight(weighting: Weighting, norm: Literal[1, 2], max_items: int) -> 
     if weighting == "count":
         return lambda _: max_items ** (-1 / norm) + _GRID_STEP
     return lambda t: t ** (-1 / norm) + _GRID_STEP
+
+
+def taken(facts: Facts) -> int:
+    """How many items to take from each person."""
+    return facts.max_items or _MAX_ITEMS
+
+
+def _mechanism(weighting: Weighting, primitive: Primitive) -> Mechanism:
+    return Mechanism(
+        name=_name(weighting, primitive),
+        question="vocab",
+        wants="incidence",
+        takes=frozenset({"max_items"}),
+        calibrate=lambda budget, facts: plan_union(weighting, primitive, budget, max_items=taken(facts)),
+        run=run_union,
+        expect=lambda plan: Expectation(cutoff=plan.threshold),
+        sequential=weighting in {"policy", "greedy"},
+        weighs=True,
+    )
+
+
+UNIONS: tuple[Mechanism, ...] = (
+    _mechanism("weighted", "gaussian"),
+    _mechanism("weighted", "laplace"),
+    _mechanism("count", "gaussian"),
+    _mechanism("count", "laplace"),
+    _mechanism("policy", "gaussian"),
+    _mechanism("policy", "laplace"),
+    _mechanism("greedy", "laplace"),
+)

@@ -8,11 +8,13 @@ from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_below
-from hushcount.mechanisms.released import release_top, require_public_list, with_counts
-from hushcount.mechanisms.selection.optimal import require_complete
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.ranking import require_complete
+from hushcount.mechanisms.released import counted_within, release_top, require_public_list, with_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
+from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
@@ -64,7 +66,7 @@ def step_cost(epsilon: Decimal, *, selections: int, counts: int) -> Cost:
     return Cost.of((BoundedRange(epsilon=epsilon), selections), (DiscreteGaussian(rho=rho), counts))
 
 
-def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, source: NoiseSource) -> Outcome:
+def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, noise: NoiseSource) -> Outcome:
     """The k names picked by the exponential mechanism without replacement, and noisy counts for them.
 
     Guarantee: k selections of epsilon-bounded range and k counts of epsilon²/8-zCDP: 2k epsilon²/8-zCDP together; no
@@ -82,7 +84,7 @@ def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, source: NoiseSour
     """
     require_complete(histogram)
     counts = histogram.of(plan.public_items)
-    keys = source.identify(plan.public_items)
+    keys = noise.identify(plan.public_items)
     call = Peel(
         purpose=f"{plan.name}/select",
         keys=keys,
@@ -91,8 +93,20 @@ def run_known_gumbel(histogram: Counts, plan: KnownGumbelPlan, source: NoiseSour
         rate=Fraction(plan.epsilon) / plan.per_item_cap,
         most=plan.k,
     )
-    chosen = source.perform(call)
-    names = release_top(plan, plan.public_items[chosen], cutoff=None, source=source)
+    chosen = noise.perform(call)
+    names = release_top(plan, plan.public_items[chosen], cutoff=None, noise=noise)
     if not plan.counts:
         return names
-    return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), source=source)
+    return with_counts(names, plan, counts[chosen], keys=keys.at(chosen), noise=noise)
+
+
+KNOWN_GUMBEL = Mechanism(
+    name="known-gumbel",
+    question="top",
+    wants="histogram",
+    needs=frozenset({"k", "public_items"}),
+    takes=frozenset({"per_item_cap", "with_counts"}),
+    calibrate=plan_known_gumbel,
+    run=run_known_gumbel,
+    expect=lambda plan: Expectation(give_or_take=counted_within(plan)),
+)

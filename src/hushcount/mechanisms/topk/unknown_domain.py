@@ -9,12 +9,14 @@ from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
-from hushcount.mechanisms.released import release_top, with_counts
+from hushcount.mechanisms.released import counted_within, release_top, with_counts
 from hushcount.mechanisms.topk.known_domain import step_cost
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure
+from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
@@ -65,7 +67,7 @@ def unknown_gumbel_at(epsilon: Decimal, delta: Decimal, facts: Facts, *, rows: i
     )
 
 
-def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: NoiseSource) -> Outcome:
+def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, noise: NoiseSource) -> Outcome:
     """Choose where the threshold stands, select at most k names above it, noise their counts; pay for what comes back.
 
     Guarantee: delta-approximate zCDP: every selection (bottom is one), the choice of the threshold's place, and every
@@ -85,9 +87,9 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: No
     counts have separate noise and no score is released (erratum 6).
     """
     top = rank(histogram, plan.rows)
-    place = _threshold_place(top, plan, source)
+    place = _threshold_place(top, plan, noise)
     above = top.above(place)
-    keys = source.identify(top.items[:above])
+    keys = noise.identify(top.items[:above])
     contest = Contest(
         keys=keys,
         counts=top.counts[:above],
@@ -96,17 +98,17 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, source: No
         cap=plan.per_item_cap,
         most=plan.k,
     )
-    order = source.perform(contest.call("unknown-gumbel"))
+    order = noise.perform(contest.call("unknown-gumbel"))
     chosen = order[order < above]
     names = replace(
-        release_top(plan, top.items[chosen], cutoff=_cutoff(plan, place), source=source), cost=_paid(plan, len(chosen))
+        release_top(plan, top.items[chosen], cutoff=_cutoff(plan, place), noise=noise), cost=_paid(plan, len(chosen))
     )
     if not plan.counts:
         return names
-    return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), source=source)
+    return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), noise=noise)
 
 
-def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, source: NoiseSource) -> int:
+def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, noise: NoiseSource) -> int:
     """The place i in k..rows, drawn with weight exp(-epsilon threshold_i / cap).
 
     threshold_i = h_(i+1) + cap (1 + ln(i/delta)/epsilon).
@@ -124,7 +126,7 @@ def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, source: NoiseSource)
         priors={row: Fraction(1, place) for row, place in enumerate(places)},
         most=1,
     )
-    return places[int(source.perform(call)[0])]
+    return places[int(noise.perform(call)[0])]
 
 
 def _paid(plan: UnknownGumbelPlan, found: int) -> Cost:
@@ -136,3 +138,24 @@ def _paid(plan: UnknownGumbelPlan, found: int) -> Cost:
 def _cutoff(plan: UnknownGumbelPlan, place: int) -> float:
     """How far above the boundary an item must be; the boundary count is private, the place and epsilon are released."""
     return plan.per_item_cap * (1 + math.log(place / float(plan.delta)) / float(plan.epsilon))
+
+
+def expect_unknown_gumbel(plan: UnknownGumbelPlan) -> Expectation:
+    """As if the threshold stood at the first place that it can, k."""
+    cutoff = _cutoff(plan, plan.k)
+    note = f"An item must be held by about {cutoff:.0f} more people than the items just below the list."
+    return Expectation(give_or_take=counted_within(plan), cutoff=cutoff, notes=(note,))
+
+
+UNKNOWN_GUMBEL = Mechanism(
+    name="unknown-gumbel",
+    question="top",
+    wants="histogram",
+    needs=frozenset({"k"}),
+    takes=frozenset({"per_item_cap", "with_counts"}),
+    calibrate=plan_unknown_gumbel,
+    run=run_unknown_gumbel,
+    expect=expect_unknown_gumbel,
+    small=lambda budget, facts: plan_unknown_gumbel(budget, facts, rows=max(2, facts.k or 0) + 1),
+    fetch=lambda plan: plan.rows + 1,
+)

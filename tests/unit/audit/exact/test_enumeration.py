@@ -40,7 +40,7 @@ MISSING = 1e-9
 def shown(run, counts, plan, **options):
     """The enumerated law of (names, counts, cut-off), and the law itself."""
     law = enumerate_law(
-        lambda source: run(as_histogram(counts), plan, source), **{"missing": MISSING, "most_paths": 20_000, **options}
+        lambda noise: run(as_histogram(counts), plan, noise), **{"missing": MISSING, "most_paths": 20_000, **options}
     )
     return {(names, numbers, cutoff): p for (names, numbers, _, cutoff, _), p in law.chances.items()}, law
 
@@ -134,10 +134,10 @@ def test_few_runs_leave_much_missing():
     assert followed == sorted(followed, reverse=True)
 
 
-def noisy(histogram, plan, source):
+def noisy(histogram, plan, noise):
     """A mechanism in one line: an outcome of `plan` with Laplace noise on its counts, made through the hook."""
     call = AddLaplace(purpose="test", keys=None, values=histogram.counts, reach=Reach(each=1, rows=1), rate=Fraction(2))
-    return replace(plan, items=histogram.items, counts=source.perform(call))
+    return replace(plan, items=histogram.items, counts=noise.perform(call))
 
 
 @pytest.fixture
@@ -150,14 +150,14 @@ def empty():
 def test_draws_outside_the_hook_are_noticed(empty):
     """A mechanism that draws by itself is refused, whichever way it draws."""
 
-    def drawing(histogram, plan, source):
+    def drawing(histogram, plan, noise):
         call = AddLaplace(
             purpose="mine", keys=None, values=histogram.counts, reach=Reach(each=1, rows=1), rate=Fraction(2)
         )
-        return replace(plan, items=histogram.items, counts=call.draw(source))
+        return replace(plan, items=histogram.items, counts=call.draw(noise))
 
-    def drawing_for_items(histogram, plan, source):
-        words = source.item_draws("mine", source.identify(histogram.items)).words(0)
+    def drawing_for_items(histogram, plan, noise):
+        words = noise.item_draws("mine", noise.identify(histogram.items)).words(0)
         return replace(plan, items=histogram.items, counts=words.astype(np.int64))
 
     assert len(shown(noisy, {"a": 3}, empty)[0]) > 3
@@ -172,9 +172,9 @@ def test_randomness_of_its_own_is_noticed(empty):
     def hidden(histogram, plan, _):
         return noisy(histogram, replace(plan, cutoff=float(int.from_bytes(os.urandom(6)))), SystemSource())
 
-    def more_calls(histogram, plan, source):
+    def more_calls(histogram, plan, noise):
         more_calls.runs += 1
-        return [noisy(histogram, plan, source) for _ in range(more_calls.runs)][-1]
+        return [noisy(histogram, plan, noise) for _ in range(more_calls.runs)][-1]
 
     more_calls.runs = 0
     for run in (hidden, more_calls):
@@ -185,15 +185,13 @@ def test_randomness_of_its_own_is_noticed(empty):
 def test_a_refusal_is_an_output(empty):
     """Whoever asks sees an error; here it tells that the noisy count was high."""
 
-    def refusing(histogram, plan, source):
-        found = noisy(histogram, plan, source)
+    def refusing(histogram, plan, noise):
+        found = noisy(histogram, plan, noise)
         if int(found.counts[0]) > 3:
             raise InvalidInput("too many")
         return found
 
-    law = enumerate_law(
-        lambda source: refusing(as_histogram({"a": 3}), empty, source), missing=MISSING, most_paths=1000
-    )
+    law = enumerate_law(lambda noise: refusing(as_histogram({"a": 3}), empty, noise), missing=MISSING, most_paths=1000)
     q = math.exp(-2)
 
     assert law.chances["refused", "InvalidInput", "too many"] == pytest.approx(q / (1 + q), abs=2 * MISSING)
@@ -202,7 +200,7 @@ def test_a_refusal_is_an_output(empty):
 def test_a_law_that_is_too_wide_is_missing_not_refused(empty):
     """With so many values that no outcome is likely, nothing is followed, and all of it is missing."""
     counts = {f"item {n}": 5 for n in range(60)}
-    law = enumerate_law(lambda source: noisy(as_histogram(counts), empty, source), missing=1e-3, most_paths=1000)
+    law = enumerate_law(lambda noise: noisy(as_histogram(counts), empty, noise), missing=1e-3, most_paths=1000)
 
     assert law.chances == {}
     assert law.missing == pytest.approx(1)

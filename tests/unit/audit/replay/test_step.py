@@ -61,8 +61,8 @@ def outcome(items=(), counts=None, **parts):
 def shown_above(counts, threshold, **how):
     """A run that shows the noisy counts above a threshold, by item."""
 
-    def answer(source):
-        noisy = source.perform(call(counts, **how))
+    def answer(noise):
+        noisy = noise.perform(call(counts, **how))
         shown = {item: int(n) for item, n in zip(counts, noisy, strict=False) if n > threshold}
         return outcome(sorted(shown), [shown[item] for item in sorted(shown)])
 
@@ -130,9 +130,9 @@ def test_the_reach_is_that_of_all_blocks_together():
     """Two calls of one purpose and law are one draw: one person may move two values in all, not in each."""
 
     def blocks(level):
-        def answer(source):
+        def answer(noise):
             for names in ("ab", "cd"):
-                source.perform(call(dict.fromkeys(names, level)))
+                noise.perform(call(dict.fromkeys(names, level)))
             return outcome()
 
         return answer
@@ -161,9 +161,9 @@ def test_a_draw_more_or_less_is_a_leak():
     """How often is drawn must not depend on the data, in either direction."""
 
     def often(times):
-        def answer(source):
+        def answer(noise):
             for n in range(times):
-                source.perform(call({"a": 5}, purpose=f"{n}"))
+                noise.perform(call({"a": 5}, purpose=f"{n}"))
             return outcome()
 
         return answer
@@ -176,7 +176,7 @@ def test_a_draw_more_or_less_is_a_leak():
 def test_an_error_on_one_side_is_a_leak():
     """An error is an output."""
 
-    def refuse(source):
+    def refuse(noise):
         raise InvalidInput("too long")
 
     with pytest.raises(Leak, match="InvalidInput"):
@@ -232,9 +232,9 @@ def peel(scores, *, last=True, **how):
 def picked(scores, **how):
     """A run that shows the picked names in their order."""
 
-    def answer(source):
+    def answer(noise):
         names = [*scores, None]
-        return outcome([name for row in source.perform(peel(scores, **how)) if (name := names[row])])
+        return outcome([name for row in noise.perform(peel(scores, **how)) if (name := names[row])])
 
     return answer
 
@@ -252,7 +252,7 @@ def test_truncated_noise_hides_at_its_lowest(seed):
     """The lowest noise is one that can happen, and an item of one person is then not shown."""
 
     def answer(counts):
-        def run(source):
+        def run(noise):
             form = AddTruncated(
                 purpose="t",
                 keys=keys(counts),
@@ -261,7 +261,7 @@ def test_truncated_noise_hides_at_its_lowest(seed):
                 rate=Fraction(1),
                 bound=3,
             )
-            noisy = source.perform(form)
+            noisy = noise.perform(form)
             assert np.all(noisy >= form.values - 3)
             return outcome(sorted(item for item, n in zip(counts, noisy, strict=True) if n > 3))
 
@@ -299,8 +299,8 @@ def test_a_run_that_is_not_paid_for_is_a_leak():
     """The replay holds what the draws cost against what the release says."""
     cheap = Cost.of(Pure(epsilon=Decimal("0.1")), Failure(delta=Decimal("0.1")))
 
-    def answer(source):
-        source.perform(call({"a": 5}))
+    def answer(noise):
+        noise.perform(call({"a": 5}))
         return outcome(cost=cheap)
 
     with pytest.raises(Leak, match="the draws cost"):
@@ -338,7 +338,7 @@ def test_a_coin_that_shows_one_side_too_often_is_a_leak():
     cost = Cost.of(Pure(epsilon=Decimal(9)), Failure(delta=Decimal("0.1")))
 
     def answer(names):
-        def run(source):
+        def run(noise):
             coins = KeepByTable(
                 purpose="k",
                 keys=keys(names),
@@ -346,7 +346,7 @@ def test_a_coin_that_shows_one_side_too_often_is_a_leak():
                 reach=Reach(each=1, rows=1),
                 table=(0, 2**127, 2**128),
             )
-            return outcome([name for name, kept in zip(names, source.perform(coins), strict=True) if kept], cost=cost)
+            return outcome([name for name, kept in zip(names, noise.perform(coins), strict=True) if kept], cost=cost)
 
         return run
 
