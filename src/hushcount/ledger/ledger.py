@@ -21,11 +21,13 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hushcount.accounting.spent import Spent
+from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.limits import Limit, Mode
 from hushcount.model.costs import Cost
 
 Kind: TypeAlias = Literal["analyst", "group", "dataset"]
 Role: TypeAlias = Literal["owner", "analyst", "auditor"]
+ClockDeed: TypeAlias = Literal["accept", "repair"]
 ROLES: tuple[str, ...] = get_args(Role)
 # In place of a name or an entity: every one that has no rule of its own.
 EVERY = "*"
@@ -61,9 +63,9 @@ class Ask:
 
     Attributes:
         analyst: who asks.
-        dataset: the name under which the data was asked for. Identity is the data, not the name: see `version`.
-        version: the id of the data's content. A version that was seen before is the same data under any name. Versions
-            that are counters must be prefixed with what they count, or two tables' version 7 would be one.
+        dataset: the `Dataset.id` that the catalog gave when the data was registered.
+        version: a keyed digest that names exactly what is read. Versions that are counters must be prefixed with what
+            they count, or two tables' version 7 would be one.
         query: the canonical text of the question.
         cost: the worst case.
         key: the idempotency key, chosen by the caller, unique per analyst.
@@ -270,7 +272,17 @@ class Verdict:
 
 
 class Ledger(Protocol):
-    """A durable ledger; see the promises on top of this file."""
+    """A durable ledger; see the promises on top of this file.
+
+    Attributes:
+        catalog: the data sets that it knows.
+        founded: whether this very call founded it.
+        migrated: what opening it changed in a ledger of an older version, in sentences; empty if nothing.
+    """
+
+    catalog: Catalog
+    founded: bool
+    migrated: str
 
     def check(self, ask: Ask) -> Quote:
         """What `reserve` would do now, without doing it. A later `reserve` decides anew."""
@@ -313,9 +325,6 @@ class Ledger(Protocol):
     def balance(self, account: Account) -> Balance:
         """What one account spent, holds and has left. An account that was never used has spent nothing."""
 
-    def entity_of(self, dataset: str, version: str) -> str | None:
-        """The identity of data by its content, or else by its name; None if the ledger has not seen it."""
-
     def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
         """A part of the log. Owners and auditors see all of it, analysts what they did themselves."""
 
@@ -333,6 +342,14 @@ class Ledger(Protocol):
 
     def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
         """Put an analyst into a group or take them out; owners only. Running reservations keep their accounts."""
+
+    def set_clock(self, deed: ClockDeed, *, by: str) -> str:
+        """Say that the clock is right although it looks wrong; owners only. Returns what was done, in a sentence.
+
+        "accept" takes the present moment, however long after the newest entry it is. "repair" takes back what a clock
+        in the future did: entries dated after now no longer hold, and windows that they opened are opened now, with
+        everything in them that was spent, so that nothing is freed.
+        """
 
     def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
         """Replay every book: chain, balances, stored answers; with `anchors`, that kept links are still in it."""
