@@ -148,8 +148,9 @@ class OtherPerson(HushcountError):
         self.dataset, self.pinned, self.asked = dataset, pinned, asked
         super().__init__(
             f"in the data set {dataset!r} the column {pinned!r} says who a person is, not {asked!r}: what is spent is "
-            f"added up for one kind of person only. Ask with --user {shlex.quote(pinned)}. If the pin is wrong, an owner "
-            f"changes it: hushcount catalog repin {shlex.quote(dataset)} --user {shlex.quote(asked)}. Nothing was charged."
+            f"added up for one kind of person only. Ask with --user {shlex.quote(pinned)}. If the pin is wrong, an "
+            f"owner changes it: hushcount catalog repin {shlex.quote(dataset)} --user {shlex.quote(asked)}. Nothing "
+            "was charged."
         )
 
 
