@@ -176,7 +176,9 @@ def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | S
         return asks.hand_out(book, stored, row=row)
     if row.state == "overrun":
         raise CostOverrun(f"the query of key {ask.key!r} used more than was reserved: it was charged, not released.")
-    if row.state == "expired" and not may_settle_late(book, row):
+    # A book that the data set has left may hold reservations that nobody came by to charge yet.
+    over = row.state == "expired" or row.expires <= book.now
+    if over and not may_settle_late(book, row):
         raise ReservationClosed(
             f"the reservation of key {ask.key!r} expired in an earlier window and was charged in full. Use a new key."
         )
