@@ -57,7 +57,7 @@ def split(rules: Book, name: str, *, by: str, new: str | None, identities: tuple
     shown = _leaver(rules, row, new=new, leaving=leaving, by=by)
     book = _locked(rules.transaction, row.entity)
     population = new_book(
-        rules.transaction, cataloguing.new_id(rules.transaction, shown.id), now=max(book.now, rules.now)
+        rules.transaction, cataloguing.new_id(rules.transaction, f"{shown.id} apart"), now=max(book.now, rules.now)
     )
     book.append("leave", by, dataset=shown.id, into=population.entity)
     states = _states(book)

@@ -57,6 +57,10 @@ class Store:
             return SqliteDatabase(Path(self.place), clock=clock)
         return PostgresDatabase(self.place, schema=self.schema, clock=clock)
 
+    def served(self):
+        """A connection whose clock is the server's."""
+        return PostgresDatabase(self.place, schema=self.schema)
+
     def found(self, clock=None, *, owner: str = OWNER, limit=None, secret: str = SECRET) -> SqlLedger:
         """A new ledger, or the one that lies here."""
         founding = Founding(owner=owner, limit=limit, secret=secret)

@@ -69,7 +69,7 @@ def test_a_whole_ledger_verifies(busy):
     verdict = busy.verify()
 
     assert verdict.problems == ()
-    assert {proof.entity for proof in verdict.heads} == {"*", "visits", "clicks", "week 1", "week 2", "week 2-2"}
+    assert {proof.entity for proof in verdict.heads} == {"*", "visits", "clicks", "week 1", "week 2", "week 2 apart"}
 
 
 def test_every_edit_of_every_column_is_found(busy, store):

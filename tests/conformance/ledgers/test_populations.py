@@ -217,10 +217,10 @@ def test_what_leaves_takes_everything_that_was_spent(weeks):
     before = rho(weeks, dataset("week 1"))
     weeks.settle(held, cost("0.2"), payload=b"later")
 
-    assert (left.id, left.population) == ("week 2", "week 2-2")
+    assert (left.id, left.population) == ("week 2", "week 2 apart")
     assert (before, rho(weeks, dataset("week 1"))) == (("0.1", "0.1"), ("0.3", "0.3"))
-    assert rho(weeks, dataset("week 2-2")) == rho(weeks, analyst("ann", "week 2-2")) == ("0.4", "0.4")
-    assert weeks.balance(dataset("week 2-2")).reserved == Spent()
+    assert rho(weeks, dataset("week 2 apart")) == rho(weeks, analyst("ann", "week 2 apart")) == ("0.4", "0.4")
+    assert weeks.balance(dataset("week 2 apart")).reserved == Spent()
     assert weeks.verify().problems == ()
 
 
@@ -231,9 +231,9 @@ def test_stored_answers_leave_too(weeks):
     answered(weeks, ask("b", dataset="week 1", query="q", version="w1"), b"one")
     weeks.catalog.split("week 2", by=OWNER)
     again = weeks.reserve(ask("c", dataset="week 2", query="q", version="w2"))
-    kinds = [entry.kind for entry in weeks.history(Page(entity="week 2-2"), by=OWNER)]
+    kinds = [entry.kind for entry in weeks.history(Page(entity="week 2 apart"), by=OWNER)]
 
-    assert (again.payload, again.charged, again.entity) == (b"two", Spent(), "week 2-2")
+    assert (again.payload, again.charged, again.entity) == (b"two", Spent(), "week 2 apart")
     assert kinds == ["split", "adopt", "repeat"]
     assert weeks.reserve(ask("a", dataset="week 2", query="q", version="w2")).payload == b"two"
 
@@ -330,7 +330,7 @@ def changed(ledger, deed: str) -> bool:
     names = {d.name: d.population for d in ledger.catalog.datasets(by=OWNER)}
     return {
         "join": names["week 2"] == "week 1",
-        "split": names["week 2"] == "week 2-2",
+        "split": names["week 2"] == "week 2 apart",
         "register": "data" in names,
         "rename": "first week" in names,
     }[deed]

@@ -108,6 +108,7 @@ class Data:
     """One data set in the model; `exposed` is what was charged for answers about it."""
 
     people: People
+    name: str
     population: str
     made: datetime
     person: str | None = "user"
@@ -152,7 +153,7 @@ class LedgerMachine(RuleBasedStateMachine):
             for team in groups:
                 self.ledger.enroll(name, team, by=OWNER)
         known(self.ledger, *FIRST)
-        self.data = {name: Data(People(), name, self.clock.now) for name in FIRST}
+        self.data = {name: Data(People(), name, name, self.clock.now) for name in FIRST}
         self.identities, self.asked, self.keys, self.joined = {}, [], itertools.count(), False
 
     def pick(self, which: int) -> str:
@@ -332,8 +333,9 @@ class LedgerMachine(RuleBasedStateMachine):
     )
     def register(self, values, person, which):
         """Data is met again, under identities and perhaps a name that are known or not."""
-        name, seen = None if which is None else self.pick(which), sighting(*values)
-        known_as = {self.identities[value] for value in values if value in self.identities} | ({name} - {None})
+        declared, seen = None if which is None else self.pick(which), sighting(*values)
+        known_as = {self.identities[value] for value in values if value in self.identities} | ({declared} - {None})
+        name = declared and self.data[declared].name
         arguments = {"person": person, "name": name, "by": "ann"}
         if len({id(self.data[one].people) for one in known_as}) > 1:
             for verb in (lambda: self.ledger.catalog.lookup(seen, name=name), lambda: self.register_real(seen, arguments)):
@@ -346,10 +348,10 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         before = self.ledger.catalog.lookup(seen, name=name)
         after = self.register_real(seen, arguments)
-        chosen = name or min(known_as, key=lambda one: (self.data[one].made, one), default=after.dataset.id)
+        chosen = declared or min(known_as, key=lambda one: (self.data[one].made, one), default=after.dataset.id)
         assert after.new == (before is None) == (not known_as)
         assert after.dataset.id == chosen
-        new = Data(People(), after.dataset.population, self.clock.now, person=None)
+        new = Data(People(), after.dataset.name, after.dataset.population, self.clock.now, person=None)
         data = self.data.setdefault(chosen, new)
         data.person = data.person or person
         for value in values:
@@ -362,41 +364,41 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(which=WHICH)
     def repin(self, which):
         """Another column says who a person is, and back."""
-        name = self.pick(which)
-        self.data[name].person = "row" if self.data[name].person == "user" else "user"
-        self.ledger.catalog.repin(name, self.data[name].person, by=OWNER)
+        data = self.data[self.pick(which)]
+        data.person = "row" if data.person == "user" else "user"
+        self.ledger.catalog.repin(data.name, data.person, by=OWNER)
 
     @rule(one=WHICH, other=WHICH)
     def join(self, one, other):
         """Two populations become one."""
-        one, other = self.pick(one), self.pick(other)
-        kept, gone = self.data[one].people, self.data[other].people
+        one, other = self.data[self.pick(one)], self.data[self.pick(other)]
+        kept, gone = one.people, other.people
         if kept is gone or any(made.people is gone and made.state == "open" for made in self.asked):
             with pytest.raises(JoinRefused):
-                self.ledger.catalog.join(one, other, by=OWNER)
+                self.ledger.catalog.join(one.name, other.name, by=OWNER)
             return
-        self.ledger.catalog.join(one, other, by=OWNER)
+        self.ledger.catalog.join(one.name, other.name, by=OWNER)
         self.joined = gone.closed = True
         for payer, purse in kept.purses.items():
             purse.join(gone.purses[payer], self.clock.now)
         self.adopt(kept, gone, set(self.data))
         for data in self.data.values():
             if data.people is gone:
-                data.people, data.population = kept, self.data[one].population
+                data.people, data.population = kept, one.population
 
     @rule(which=WHICH)
     def split(self, which):
         """A data set leaves to a population of its own."""
-        name = self.pick(which)
-        old = self.data[name].people
-        if sum(data.people is old for data in self.data.values()) == 1:
+        data = self.data[self.pick(which)]
+        old = data.people
+        if sum(one.people is old for one in self.data.values()) == 1:
             with pytest.raises(InvalidParameter):
-                self.ledger.catalog.split(name, by=OWNER)
+                self.ledger.catalog.split(data.name, by=OWNER)
             return
-        left = self.ledger.catalog.split(name, by=OWNER)
+        left = self.ledger.catalog.split(data.name, by=OWNER)
         purses = {payer: purse.leave(self.clock.now) for payer, purse in old.purses.items()}
-        self.data[name].people, self.data[name].population = People(purses), left.population
-        self.adopt(self.data[name].people, old, {name})
+        data.people, data.population = People(purses), left.population
+        self.adopt(data.people, old, {left.id})
 
     def adopt(self, people, other, names) -> None:
         """Stored answers come along with those who paid for them."""
