@@ -38,8 +38,11 @@ def known(transaction: Transaction, sighting: Sighting, *, person: str | None, n
 
 def register(rules: Book, sighting: Sighting, *, person: str | None, name: str | None, by: str) -> Registered:
     """Bind a sighting to its data set, or make a new one with a population of its own."""
+    done = known(rules.transaction, sighting, person=person, name=name)
+    if done is not None:
+        # Somebody else met the same data at the same moment, and was first.
+        return done
     found = datasets.recognise(rules.transaction, sighting, name)
-    _refuse_other_person(found, person)
     row = found.chosen
     if row is None:
         row = _new_row(rules, name or titled(sighting.title), person=person, by=by)

@@ -23,7 +23,7 @@ from tests.postgres import MISSING, find_programs, running_cluster
 
 START = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 OWNER = "olga"
-SECRET = "5ec2e7"
+SECRET = "5ec2e7"  # noqa: S105 (a fingerprint)
 KINDS = ("sqlite", "postgres")
 _schemas = itertools.count()
 

@@ -1,5 +1,4 @@
-"""Populations that are joined and split: nothing spent is lost, what was paid for stays free, nothing goes to a closed
-book; on every store."""
+"""Populations that are joined and split: nothing spent is lost, and what was paid for stays free; on every store."""
 
 from __future__ import annotations
 
@@ -138,7 +137,7 @@ def test_keys_survive_a_join(weeks, clock):
 
 
 def test_a_closed_book_takes_nothing(weeks, clock):
-    """Nothing is charged, settled, limited or granted where the population was closed; its balance is the joined one."""
+    """Nothing is charged, settled, limited or granted where a population was closed; its balance is the joined one."""
     held = weeks.reserve(ask("late", dataset="week 2", lifetime=timedelta(minutes=1)))
     clock.forward(minutes=2)
     weeks.catalog.join("week 1", "week 2", by=OWNER)

@@ -164,24 +164,23 @@ class LedgerMachine(RuleBasedStateMachine):
         target=running,
         which=WHICH,
         name=st.sampled_from(ANALYSTS),
-        query=st.sampled_from("xy"),
+        query=st.sampled_from([("x", "v1"), ("x", "v2"), ("y", "v1")]),
         rho=RHOS,
         fresh=st.booleans(),
-        version=st.sampled_from(["v1", "v2"]),
         minutes=st.integers(1, 3000),
     )
-    def reserve(self, which, name, query, rho, fresh, version, minutes):
+    def reserve(self, which, name, query, rho, fresh, minutes):
         """Ask; the model knows whether it is refused, repeated or held."""
-        dataset, worst = self.pick(which), Decimal(rho)
+        dataset, worst, lifetime = self.pick(which), Decimal(rho), timedelta(minutes=minutes)
         question = ask(
             f"k{next(self.keys)}",
             dataset=dataset,
-            query=f"{query} {rho}",
+            query=f"{query[0]} {rho}",
             cost=cost(rho, "0"),
             analyst=name,
             fresh=fresh,
-            version=f"{dataset} {version}",
-            lifetime=timedelta(minutes=minutes),
+            version=f"{dataset} {query[1]}",
+            lifetime=lifetime,
         )
         people = self.data[dataset].people
         stored = None if fresh else people.stored.get((question.query, question.version))
@@ -205,7 +204,7 @@ class LedgerMachine(RuleBasedStateMachine):
         assert isinstance(real, Reservation)
         for payer in charged:
             people.purses[payer].held += worst
-        made = Asked(question, worst, people, charged, self.clock.now + timedelta(minutes=minutes), real=real)
+        made = Asked(question, worst, people, charged, self.clock.now + lifetime, real=real)
         self.asked.append(made)
         return made
 
@@ -338,7 +337,10 @@ class LedgerMachine(RuleBasedStateMachine):
         name = declared and self.data[declared].name
         arguments = {"person": person, "name": name, "by": "ann"}
         if len({id(self.data[one].people) for one in known_as}) > 1:
-            for verb in (lambda: self.ledger.catalog.lookup(seen, name=name), lambda: self.register_real(seen, arguments)):
+            for verb in (
+                lambda: self.ledger.catalog.lookup(seen, name=name),
+                lambda: self.register_real(seen, arguments),
+            ):
                 with pytest.raises(SeveralDatasets):
                     verb()
             return
