@@ -127,29 +127,55 @@ def _rewrite_logs(transaction: Transaction, renamed: Mapping[str, str]) -> list[
     """
     changed = []
     for (entity,) in transaction.fetch("SELECT entity FROM books ORDER BY entity"):
-        head, new_name = START, renamed.get(entity, entity)
+        old_head = head = START
         touched = False
         for seq, text, stated in _entries(transaction, entity):
-            body = _cleaned(json.loads(text), renamed)
-            if entity in renamed and "ask" in body:
-                body["ask"]["request"] = _NO_REQUEST
-            new = canonical({**body, "previous": head})
+            new, link_ = _rewritten(text, stated, renamed, heads=(old_head, head))
             if new != text:
                 touched = True
                 transaction.write(
                     [
+                        ("UPDATE log SET body = ?, hash = ? WHERE entity = ? AND seq = ?", (new, link_, entity, seq)),
                         (
-                            "UPDATE log SET body = ?, hash = ? WHERE entity = ? AND seq = ?",
-                            (new, link(new), entity, seq),
+                            "INSERT INTO redacted (entity, seq, hash) VALUES (?, ?, ?)",
+                            (renamed.get(entity, entity), seq, stated),
                         ),
-                        ("INSERT INTO redacted (entity, seq, hash) VALUES (?, ?, ?)", (new_name, seq, stated)),
                     ]
                 )
-            head = link(new)
+            old_head, head = stated, link_
         if touched:
-            transaction.write([("UPDATE books SET head = ? WHERE entity = ?", (head, entity))])
-            changed.append(new_name)
+            transaction.write([("UPDATE books SET head = ? WHERE entity = ? AND head = ?", (head, entity, old_head))])
+            changed.append(renamed.get(entity, entity))
     return changed
+
+
+def _rewritten(text: str, stated: str, renamed: Mapping[str, str], *, heads: tuple[str, str]) -> tuple[str, str]:
+    """One entry without what must go, and its hash; `heads` are the old and the new hash before it.
+
+    What was broken stays broken: a link that did not fit before does not fit afterwards, so that `verify` finds an old
+    edit as it would have found it then.
+    """
+    body = _parsed(text)
+    if not body:
+        for old, new in renamed.items():
+            text = text.replace(old, new)
+        return redact(text) if "://" in text else text, stated
+    cleaned = _cleaned(body, renamed)
+    if body.get("entity") in renamed and isinstance(cleaned.get("ask"), dict):
+        cleaned["ask"]["request"] = _NO_REQUEST
+    if body.get("previous") == heads[0]:
+        cleaned["previous"] = heads[1]
+    rewritten = text if cleaned == body else canonical(cleaned)
+    return rewritten, (link(rewritten) if link(text) == stated else stated)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """An entry; empty if somebody made it something else."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def _entries(transaction: Transaction, entity: str) -> Iterator[Row]:
@@ -246,19 +272,16 @@ def _column(transaction: Transaction, sql: str, entity: str) -> list[str]:
 
 def _logged(transaction: Transaction, entity: str) -> set[str]:
     """The names and versions that the log of a book has entries for."""
-    return {
-        body["value"]
-        for _, text, _ in _entries(transaction, entity)
-        for body in [json.loads(text)]
-        if body["kind"] in {"name", "version"}
-    }
+    bodies = (_parsed(text) for _, text, _ in _entries(transaction, entity))
+    return {str(body.get("value")) for body in bodies if body.get("kind") in {"name", "version"}}
 
 
 def _beginning(transaction: Transaction, entity: str) -> tuple[int, str]:
     """When a book was begun, and who asked first."""
     first = transaction.fetch("SELECT body FROM log WHERE entity = ? ORDER BY seq LIMIT 1", entity)
     asked = transaction.fetch("SELECT analyst FROM asks WHERE entity = ? ORDER BY number LIMIT 1", entity)
-    return (json.loads(first[0][0])["at"] if first else 0), (asked[0][0] if asked else "")
+    at = _parsed(first[0][0]).get("at") if first else None
+    return (at if isinstance(at, int) else 0), (asked[0][0] if asked else "")
 
 
 def _old_name(name: str) -> str:

@@ -169,13 +169,18 @@ class Faulty:
             self.step()
         self.step()
 
-    def reading(self):
-        """As the database does."""
-        return self.inner.reading()
+    @contextmanager
+    def upgrading(self):
+        """As the database does, with steps."""
+        self.step()
+        with self.inner.upgrading() as rows:
+            yield FaultyTransaction(rows, self)
+            self.step()
+        self.step()
 
-    def close(self) -> None:
-        """As the database does."""
-        self.inner.close()
+    def __getattr__(self, name):
+        """Everything else as the database does."""
+        return getattr(self.inner, name)
 
 
 class FaultyTransaction:
