@@ -6,7 +6,7 @@ import json
 from decimal import Decimal
 
 from hushcount.accounting.spent import Spent
-from hushcount.errors import NotPermitted
+from hushcount.errors import LedgerMismatch, NotPermitted
 from hushcount.ledger.ledger import Entry, Page, Use
 from hushcount.ledger.standing import standing
 from hushcount.ledger.store import Row, Transaction, Value
@@ -59,7 +59,10 @@ def _books_of(transaction: Transaction, entity: str) -> list[str]:
 
 
 def _entry(text: str, digest: str) -> Entry:
-    body = json.loads(text)
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise LedgerMismatch("an entry of the log cannot be read; run: hushcount ledger verify") from None
     return Entry(
         entity=body["entity"],
         seq=body["seq"],

@@ -155,13 +155,16 @@ def _rewritten(text: str, stated: str, renamed: Mapping[str, str], *, heads: tup
     What was broken stays broken: a link that did not fit before does not fit afterwards, so that `verify` finds an old
     edit as it would have found it then.
     """
-    body = _parsed(text)
+    try:
+        body = _parsed(text)
+        cleaned = _cleaned(body, renamed)
+    except RecursionError:
+        body = {}
     if not body:
         for old, new in renamed.items():
             text = text.replace(old, new)
         return redact(text) if "://" in text else text, stated
-    cleaned = _cleaned(body, renamed)
-    if body.get("entity") in renamed and isinstance(cleaned.get("ask"), dict):
+    if str(body.get("entity")) in renamed and isinstance(cleaned.get("ask"), dict):
         cleaned["ask"]["request"] = _NO_REQUEST
     if body.get("previous") == heads[0]:
         cleaned["previous"] = heads[1]
@@ -273,7 +276,7 @@ def _column(transaction: Transaction, sql: str, entity: str) -> list[str]:
 def _logged(transaction: Transaction, entity: str) -> set[str]:
     """The names and versions that the log of a book has entries for."""
     bodies = (_parsed(text) for _, text, _ in _entries(transaction, entity))
-    return {str(body.get("value")) for body in bodies if body.get("kind") in {"name", "version"}}
+    return {str(body.get("value")) for body in bodies if str(body.get("kind")) in {"name", "version"}}
 
 
 def _beginning(transaction: Transaction, entity: str) -> tuple[int, str]:

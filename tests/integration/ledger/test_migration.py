@@ -377,6 +377,7 @@ def test_many_open_it_at_once(old):
         lambda row: (*row[:4], "0" * 64),
         lambda row: (*row[:3], "not an entry", row[4]),
         lambda row: (*row[:3], "[" * 50_000, row[4]),
+        lambda row: (*row[:3], '{"kind":' * 700 + '"://"' + "}" * 700, row[4]),
     ],
 )
 def test_what_was_edited_before_is_found_afterwards(store, dump, entity, edit):
