@@ -161,6 +161,16 @@ def lock_book(transaction: Transaction, entity: str, *, moment: Moment = checked
     return _book(transaction, found[0], moment) if found else None
 
 
+def lock_book_of(transaction: Transaction, dataset: str) -> Book | None:
+    """Open the book of a data set's population for writing, as `lock_book`; None if there is no such data set."""
+    found = transaction.fetch(
+        f"SELECT {_HEAD} FROM books WHERE entity = (SELECT entity FROM datasets WHERE id = ?)"  # noqa: S608
+        f"{transaction.dialect.lock}",
+        dataset,
+    )
+    return _book(transaction, found[0], checked_now) if found else None
+
+
 def new_book(transaction: Transaction, entity: str, *, now: int) -> Book:
     """Make a book; nobody else has it until the transaction ends.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hushcount.errors import SeveralDatasets, UnknownDataset
-from hushcount.ledger.book import Book, lock_book, look
+from hushcount.ledger.book import Book, lock_book_of, look
 from hushcount.ledger.catalog import ColumnFacts, Dataset
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.clocks import checked_now
@@ -138,12 +138,12 @@ def open_population(transaction: Transaction, dataset: str) -> Book:
         Conflict: the data set moved to another population meanwhile; start again.
         UnknownDataset: it was never registered.
     """
-    entity = _entity_of(transaction, dataset)
-    book = None if entity is None else lock_book(transaction, entity)
+    book = lock_book_of(transaction, dataset)
     if book is None:
         raise UnknownDataset(dataset)
-    # Whoever joins or splits populations holds their books, so now that this one is held the answer cannot change.
-    if _entity_of(transaction, dataset) != entity:
+    # Whoever joins or splits populations holds their books, so now that this one is held the answer cannot change; but
+    # it may have while we waited.
+    if _entity_of(transaction, dataset) != book.entity:
         raise Conflict(dataset)
     return book
 
