@@ -125,7 +125,7 @@ class Catalog(Protocol):
         """Let a data set, or a new one made of some of its identities, leave to a population of its own.
 
         Its accounts start with a copy of everything that was spent or is held so far: the same people were in those
-        answers. Stored answers go with it.
+        answers. Stored answers, limits and roles go with it.
 
         Args:
             name: the data set.

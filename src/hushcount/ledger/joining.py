@@ -75,6 +75,7 @@ def _left(rules: Book, row: DatasetRow, left: DatasetRow, *, leaving: list[str],
     """Record in the catalog what left."""
     said = datasets.to_entry(left)
     rules.append("split", by, dataset=said, origin=row.id, facts=json.loads(left.facts), identities=leaving)
+    _copy_rules(rules, row.entity, left.entity, by=by)
     if left.id == row.id:
         datasets.update(rules, left)
     else:
@@ -172,6 +173,18 @@ def _locked(transaction: Transaction, entity: str) -> Book:
         raise LookupError(entity)
     sweep(book)
     return book
+
+
+def _copy_rules(rules: Book, entity: str, leaving: str, *, by: str) -> None:
+    """What was decided for a population holds for those who leave it, until an owner decides otherwise."""
+    found = rules.transaction.fetch("SELECT kind, name, body FROM limits WHERE entity = ? ORDER BY kind, name", entity)
+    for kind, name, body in found:
+        rule = (leaving, kind, leaving if kind == "dataset" else name)
+        rules.append("limit", by, rule=list(rule), limit=json.loads(body))
+        rules.do("INSERT INTO limits (entity, kind, name, body) VALUES (?, ?, ?, ?)", *rule, body)
+    for person, role in rules.transaction.fetch("SELECT person, role FROM roles WHERE entity = ? ORDER BY 1", entity):
+        rules.append("role", by, place=leaving, person=person, role=role)
+        rules.do("INSERT INTO roles (entity, person, role) VALUES (?, ?, ?)", leaving, person, role)
 
 
 def _refuse_other_rules(transaction: Transaction, mine: DatasetRow, theirs: DatasetRow) -> None:

@@ -131,12 +131,13 @@ class PostgresDatabase:
         names = {name for (name,) in found}
         if not names:
             return 0
-        if not names >= SIGNS | {"schema_version"}:
+        known = transaction.fetch("SELECT version FROM schema_version") if names >= SIGNS | {"schema_version"} else []
+        if not known:
             raise LedgerForeign(
                 f"the schema {self._schema!r} of that server holds tables of another program; name another database. "
                 "It was left as it is."
             )
-        return int(transaction.fetch("SELECT version FROM schema_version")[0][0])
+        return int(known[0][0])
 
     def set_version(self, transaction: Transaction, version: int) -> None:
         """See `Database.set_version`."""

@@ -224,6 +224,23 @@ def test_what_leaves_takes_everything_that_was_spent(weeks):
     assert weeks.verify().problems == ()
 
 
+def test_limits_and_roles_leave_too(weeks):
+    """What was decided for a population alone holds for those who leave it, so that a split lifts no limit."""
+    weeks.catalog.join("week 1", "week 2", by=OWNER)
+    weeks.set_limit(dataset("week 1"), rho_limit("0.15", "0.1", window="none"), by=OWNER)
+    weeks.set_limit(analyst("bob", "week 1"), rho_limit("0.05", "0.1"), by=OWNER)
+    weeks.grant("ada", "auditor", entity="week 1", by=OWNER)
+    answered(weeks, ask("a", dataset="week 1"))
+    weeks.catalog.split("week 2", by=OWNER)
+    with pytest.raises(BudgetExhausted):
+        weeks.reserve(ask("b", dataset="week 2"))
+    with pytest.raises(NotPermitted, match="auditor"):
+        weeks.reserve(ask("c", dataset="week 2", analyst="ada"))
+
+    assert str(weeks.balance(analyst("bob", "week 2 apart")).limit.ceiling.rho.normalize()) == "0.05"
+    assert weeks.verify().problems == ()
+
+
 def test_stored_answers_leave_too(weeks):
     """What was paid for on a data set is still free after it left, and other data's answers stay behind."""
     weeks.catalog.join("week 1", "week 2", by=OWNER)
