@@ -32,7 +32,7 @@ def join(rules: Book, name: str, other: str, *, by: str) -> Dataset:
     for row in (mine, theirs):
         require(rules.transaction, by, entity=row.entity, roles=("owner",), deed=_DEED)
     if mine.entity == theirs.entity:
-        raise JoinRefused(f"the data sets {mine.name!r} and {theirs.name!r} are about the same people already.")
+        raise JoinRefused(f"{mine.name!r} and {theirs.name!r} are about the same people already. Nothing was changed.")
     _refuse_other_rules(rules.transaction, mine, theirs)
     books = {entity: _locked(rules.transaction, entity) for entity in sorted({mine.entity, theirs.entity})}
     kept, closed = books[mine.entity], books[theirs.entity]
@@ -56,9 +56,9 @@ def split(rules: Book, name: str, *, by: str, new: str | None, identities: tuple
     leaving = [identity_text(identity) for identity in identities]
     shown = _leaver(rules, row, new=new, leaving=leaving, by=by)
     book = _locked(rules.transaction, row.entity)
-    population = new_book(
-        rules.transaction, cataloguing.new_id(rules.transaction, f"{shown.id} apart"), now=max(book.now, rules.now)
-    )
+    # The population that is left may be called like the data set.
+    entity = cataloguing.new_id(rules.transaction, shown.id if shown.id != row.id else f"{shown.id} apart")
+    population = new_book(rules.transaction, entity, now=max(book.now, rules.now))
     book.append("leave", by, dataset=shown.id, into=population.entity)
     states = _states(book)
     lines = [list(to_row(state)) for state in states]

@@ -272,6 +272,7 @@ def test_some_identities_leave_as_a_new_data_set(weeks):
             weeks.catalog.split("mixed", by=OWNER, **change)
 
     assert (new.name, new.person, [str(i) for i in new.identities]) == ("exits", "uid", ["bytes:x1"])
+    assert (new.id, new.population) == ("exits", "exits")
     assert weeks.catalog.lookup(sighting("x1")).id == "exits"
     assert weeks.catalog.lookup(sighting("w1")).id == "mixed"
     assert rho(weeks, dataset(new.population)) == ("0.1", "0.1")
