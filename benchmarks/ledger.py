@@ -1,8 +1,9 @@
-"""The ledger's speed: queries per second on both stores, beside PostgreSQL's own, and latency against history.
+"""The ledger's speed: reserve, settle and refusal against the length of the history, and queries per second.
 
 One query is reserve and settle: two durable transactions on one data set, the worst case for both stores, because all
 clients want the same row. Beside it runs pgbench on the same server, whose script also updates one row that all clients
-want (scale 1): one durable transaction. Run it with: python -m benchmarks.ledger
+want (scale 1): one durable transaction. The history is half repeats, which cost the population nothing and are what a
+refusal must not read. Run it with: python -m benchmarks.ledger, and --longest 1000000 for a long history.
 """
 
 from __future__ import annotations
@@ -18,18 +19,23 @@ from decimal import Decimal
 from multiprocessing import get_context
 from pathlib import Path
 
+from hushcount.errors import BudgetExhausted
+from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import EVERY, Account, Ask, Ledger, Reservation
 from hushcount.ledger.limits import rho_limit
-from hushcount.ledger.postgres import PostgresDatabase, open_postgres
-from hushcount.ledger.sqlite import SqliteDatabase, open_sqlite
+from hushcount.ledger.postgres import PostgresDatabase, found_postgres
+from hushcount.ledger.sqlite import SqliteDatabase, found_sqlite
 from hushcount.ledger.store import Database
 from hushcount.model.costs import Cost, Failure, Gaussian
+from hushcount.model.identities import Sighting
 from tests.postgres import Cluster, find_programs, running_cluster
 
 WORST = Cost.of(Gaussian(rho=Decimal("0.0001")), Failure(delta=Decimal("1e-12")))
 USED = Cost.of(Gaussian(rho=Decimal("0.00005")))
+TOO_MUCH = Cost.of(Gaussian(rho=Decimal(10**9)))
 CLIENTS = (1, 4, 16)
-HISTORIES = (10, 1_000, 100_000, 1_000_000)
+HISTORIES = (10, 1_000, 10_000, 100_000, 1_000_000)
+FOUNDING = Founding(owner="owner", limit=rho_limit(10**6, "0.1"), secret="00")  # noqa: S106 (a fingerprint)
 _PAYLOAD = bytes(500)
 
 
@@ -42,19 +48,36 @@ class Place:
 
     def open(self) -> Ledger:
         """The ledger there."""
-        return open_sqlite(self.address) if self.kind == "SQLite" else open_postgres(self.address)
+        return found_sqlite(self.address, FOUNDING) if self.kind == "SQLite" else found_postgres(self.address, FOUNDING)
 
     def database(self) -> Database:
         """The database below it."""
         return SqliteDatabase(Path(self.address)) if self.kind == "SQLite" else PostgresDatabase(self.address)
 
 
-def one_query(ledger: Ledger, client: int, key: str) -> None:
-    """Reserve and settle."""
-    ask = Ask(analyst=f"analyst {client}", dataset="data", version="v1", query=key, cost=WORST, key=key)
-    held = ledger.reserve(ask)
+def question(client: int, key: str, cost: Cost = WORST) -> Ask:
+    """A question that nobody has asked before."""
+    return Ask(analyst=f"analyst {client}", dataset="data", version="v1", query=key, cost=cost, key=key, family="alike")
+
+
+def one_query(ledger: Ledger, client: int, key: str) -> tuple[float, float]:
+    """Reserve and settle; the seconds that each took."""
+    started = time.perf_counter()
+    held = ledger.reserve(question(client, key))
+    between = time.perf_counter()
     if isinstance(held, Reservation):
         ledger.settle(held, USED, payload=_PAYLOAD)
+    return between - started, time.perf_counter() - between
+
+
+def one_refusal(ledger: Ledger, client: int, key: str) -> float:
+    """A question that does not fit; the seconds that it took to say so."""
+    started = time.perf_counter()
+    try:
+        ledger.reserve(question(client, key, TOO_MUCH))
+    except BudgetExhausted:
+        return time.perf_counter() - started
+    raise RuntimeError(key)
 
 
 def client_loop(place: Place, client: int, seconds: float) -> int:
@@ -95,59 +118,77 @@ def grow(database: Database, *, to: int) -> None:
             return
         series = f"WITH RECURSIVE n(i) AS (SELECT {have} UNION ALL SELECT i + 1 FROM n WHERE i < {to})"  # noqa: S608
         base = 10_000_000
-        asks = (
-            "number, analyst, ask_key, request, what, version, query, family, fresh, cost, held_rho, held_delta, "
-            "state, touched, made, expires, mode, accounts, charged_rho, charged_delta, answer"
+        columns = (
+            "analyst, ask_key, request, what, dataset, version, query, family, fresh, cost, held_rho, held_delta, "
+            "state, touched, made, expires, mode, accounts, charged_rho, charged_delta"
         )
-        changed = asks.replace("number", f"{base} + i", 1).replace("ask_key", "ask_key || ' ' || i", 1)
+        changed = columns.replace("ask_key", "ask_key || ' ' || i", 1)
         one = "(SELECT * FROM asks WHERE entity = 'data' AND state = 'settled' ORDER BY number LIMIT 1) a"
-        logged = "(SELECT * FROM log WHERE entity = 'data' ORDER BY seq LIMIT 1) l"
-        rows.fetch(f"INSERT INTO asks (entity, {asks}) {series} SELECT entity, {changed} FROM n, {one}")  # noqa: S608
+        # Every other query is a repeat, and the newest thousands all are.
+        answer = f"CASE WHEN i % 2 = 0 AND i < {to} - 5000 THEN {base} + i ELSE answer END"
+        rows.fetch(
+            f"INSERT INTO asks (entity, number, {columns}, answer) {series} "  # noqa: S608
+            f"SELECT entity, {base} + i, {changed}, {answer} FROM n, {one}"
+        )
+        kept = "dataset, version, query || i, family, what, canonical, cost, made, digest, payload"
+        rows.fetch(
+            f"INSERT INTO releases (entity, number, {kept.replace(' || i', '')}) {series} SELECT entity, {base} + i, "  # noqa: S608
+            f"{kept} FROM n, (SELECT * FROM releases WHERE entity = 'data' ORDER BY number LIMIT 1) r"
+        )
         rows.fetch(
             f"INSERT INTO log (entity, seq, by_whom, body, hash) {series} "  # noqa: S608
-            f"SELECT entity, -{base} - i, by_whom, body, hash FROM n, {logged}"
+            f"SELECT entity, -{base} - i, by_whom, body, hash FROM n, "
+            "(SELECT * FROM log WHERE entity = 'data' ORDER BY seq LIMIT 1) l"
         )
 
 
-def latency(place: Place, queries: int) -> tuple[float, float]:
-    """Median and 95th percentile of one query, in milliseconds."""
+def latencies(place: Place, queries: int) -> dict[str, tuple[float, float]]:
+    """Median and 95th percentile of each step of a query, in milliseconds."""
     ledger = place.open()
-    taken = []
+    taken: dict[str, list[float]] = {"reserve": [], "settle": [], "refusal": []}
     for number in range(queries):
-        started = time.perf_counter()
-        one_query(ledger, 0, f"latency {time.time_ns()} {number}")
-        taken.append(1000 * (time.perf_counter() - started))
+        reserve, settle = one_query(ledger, 0, f"latency {time.time_ns()} {number}")
+        refusal = one_refusal(ledger, 0, f"refused {time.time_ns()} {number}")
+        for step, seconds in (("reserve", reserve), ("settle", settle), ("refusal", refusal)):
+            taken[step].append(1000 * seconds)
     ledger.close()
-    taken.sort()
-    return statistics.median(taken), taken[int(0.95 * len(taken))]
+    return {step: (statistics.median(all_), sorted(all_)[int(0.95 * len(all_))]) for step, all_ in taken.items()}
 
 
 def set_up(place: Place) -> None:
     """A ledger with limits on everybody and everything."""
     ledger = place.open()
-    ledger.grant("owner", "owner", by="owner")
-    for kind in ("analyst", "dataset"):
-        ledger.set_limit(Account(kind=kind, name=EVERY, entity=EVERY), rho_limit(10**6, "0.1"), by="owner")
+    ledger.catalog.register(Sighting(title="data", finds=(), binds=()), person="user", name="data", by="owner")
+    ledger.set_limit(Account(kind="analyst", name=EVERY, entity=EVERY), rho_limit(10**6, "0.1"), by="owner")
     one_query(ledger, 0, "first")
     ledger.close()
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured: the seconds of each rate, the longest history, and how often each step is timed."""
+
+    seconds: float
+    longest: int
+    queries: int
+
+
 def measure(
-    place: Place, seconds: float, *, beside: Callable[[int], float] | None = None, calm: Callable[[], object] = bool
+    place: Place, plan: Plan, *, beside: Callable[[int], float] | None = None, calm: Callable[[], object] = bool
 ) -> None:
-    """Print one store's table; `calm` lets the server finish what a bulk load leaves behind."""
+    """Print one store's tables; `calm` lets the server finish what a bulk load leaves behind."""
     set_up(place)
-    for rows in HISTORIES:
+    print(f"{place.kind:10} median and 95 % in ms      reserve          settle         refusal", flush=True)
+    for rows in (rows for rows in HISTORIES if rows <= plan.longest):
         database = place.database()
         grow(database, to=rows)
         database.close()
         calm()
-        median, tail = latency(place, 200)
-        print(
-            f"{place.kind:10} history of {rows:>9,} queries: median {median:6.2f} ms, 95 % {tail:6.2f} ms", flush=True
-        )
+        steps = latencies(place, plan.queries).values()
+        shown = "  ".join(f"{median:6.2f} {tail:7.2f}" for median, tail in steps)
+        print(f"{place.kind:10} {rows:>9,} queries     {shown}", flush=True)
     for clients in CLIENTS:
-        rate = queries_per_second(place, clients, seconds)
+        rate = queries_per_second(place, clients, plan.seconds)
         line = f"{place.kind:10} {clients:2} clients: {rate:8.1f} queries/s, {2 * rate:8.1f} transactions/s"
         if beside is not None:
             own = beside(clients)
@@ -158,10 +199,13 @@ def measure(
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=5.0, help="how long each rate is measured")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--seconds", type=float, default=3.0, help="how long each rate is measured")
+    parser.add_argument("--longest", type=int, default=100_000, help="the longest history")
+    parser.add_argument("--queries", type=int, default=100, help="how often each step is timed")
+    given = parser.parse_args()
+    plan = Plan(seconds=given.seconds, longest=given.longest, queries=given.queries)
     with tempfile.TemporaryDirectory(prefix="hushcount-") as folder:
-        measure(Place("SQLite", str(Path(folder) / "ledger.db")), seconds)
+        measure(Place("SQLite", str(Path(folder) / "ledger.db")), plan)
     if find_programs() is None:
         print("PostgreSQL: its programs are not installed (Debian: the package 'postgresql')")
         return
@@ -170,8 +214,8 @@ def main() -> None:
         here = ("-h", str(cluster.folder), "-U", "postgres")
         measure(
             Place("PostgreSQL", cluster.address),
-            seconds,
-            beside=lambda clients: pgbench_rate(cluster, clients, seconds),
+            plan,
+            beside=lambda clients: pgbench_rate(cluster, clients, plan.seconds),
             calm=lambda: cluster.run("psql", *here, "-q", "-c", "VACUUM ANALYZE", "-c", "CHECKPOINT", "postgres"),
         )
 

@@ -11,7 +11,15 @@ HushcountError
 ├── UnsupportedCost    an accountant was given a cost it has no theorem for; it refuses instead of guessing
 ├── BudgetExhausted    the next step does not fit into what is left; asked and left are attributes
 ├── LedgerUnavailable  the ledger cannot be reached or written; what it holds is safe, and a retry with the key is safe
+├── LedgerMissing      there is no ledger at that place, and opening never makes one
+├── LedgerForeign      the file or schema holds something that is not our ledger; it was not written to
 ├── LedgerMismatch     the ledger's log does not add up to what the ledger says; somebody edited it
+├── SecretUnusable     the secret is not the one that the ledger was founded with, or cannot be kept
+├── ClockImplausible   the clock is far from what the ledger has seen; an owner must say which is right
+├── UnknownDataset     no data set has that name; the nearest is named
+├── SeveralDatasets    the data is known as more than one data set; the text has the command to join them
+├── OtherPerson        another column is pinned as the one that says who a person is
+├── JoinRefused        two populations cannot be made one as they stand; the text says what to do first
 ├── KeyReused          an idempotency key came back with another request
 ├── ReservationClosed  a reservation can no longer be settled or refunded; the text says what was charged
 ├── CostOverrun        a mechanism used more than was reserved: all of it was charged, nothing was released
@@ -23,6 +31,7 @@ carry no item, no person and no true count: messages are an output channel too.
 
 from __future__ import annotations
 
+import shlex
 from decimal import Decimal
 
 
@@ -89,6 +98,64 @@ class LedgerUnavailable(HushcountError):
 
 class LedgerMismatch(HushcountError):
     """The log of a ledger does not add up to its balances, or a link of its chain is broken."""
+
+
+class LedgerMissing(HushcountError, LookupError):
+    """There is no ledger at that place. Nothing was made: an empty ledger would be a forgotten budget."""
+
+
+class LedgerForeign(HushcountError):
+    """What is at that place is not a ledger of ours. It was left as it is, byte for byte."""
+
+
+class SecretUnusable(HushcountError):
+    """The secret is not the one of this ledger, or cannot be kept. Nothing was charged."""
+
+
+class ClockImplausible(HushcountError):
+    """The clock is so far from what the ledger has seen that windows cannot be told by it. Nothing was charged."""
+
+
+class UnknownDataset(HushcountError, LookupError):
+    """No data set has that name. Nothing was charged."""
+
+    def __init__(self, name: str, nearest: str | None = None) -> None:
+        self.name, self.nearest = name, nearest
+        guess = f" Did you mean {nearest!r}?" if nearest else ""
+        super().__init__(
+            f"the ledger knows no data set {name!r}.{guess} All of them: hushcount catalog. Nothing was charged."
+        )
+
+
+class SeveralDatasets(HushcountError):
+    """The identities of the data belong to several data sets. Nothing was bound and nothing charged."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        shown = ", ".join(repr(name) for name in names)
+        joins = "; ".join(f"hushcount catalog join {shlex.quote(names[0])} {shlex.quote(name)}" for name in names[1:])
+        super().__init__(
+            f"this data is known as several data sets: {shown}. A question about all of them must be charged to all of "
+            f"them. If they are about the same people, an owner makes them one: {joins}. If not, ask each on its own. "
+            "Nothing was charged."
+        )
+
+
+class OtherPerson(HushcountError):
+    """Another column is pinned as the one that says who a person is. Nothing was bound and nothing charged."""
+
+    def __init__(self, dataset: str, *, pinned: str, asked: str) -> None:
+        self.dataset, self.pinned, self.asked = dataset, pinned, asked
+        super().__init__(
+            f"in the data set {dataset!r} the column {pinned!r} says who a person is, not {asked!r}: what is spent is "
+            f"added up for one kind of person only. Ask with --user {shlex.quote(pinned)}. If the pin is wrong, an "
+            f"owner changes it: hushcount catalog repin {shlex.quote(dataset)} --user {shlex.quote(asked)}. Nothing "
+            "was charged."
+        )
+
+
+class JoinRefused(HushcountError):
+    """Two populations cannot be made one as they stand. Nothing was changed."""
 
 
 class KeyReused(HushcountError):

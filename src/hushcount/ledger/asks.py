@@ -9,7 +9,9 @@ from typing import Any, Literal, TypeAlias
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
-from hushcount.ledger.book import AccountKey, Book
+from hushcount.ledger.accounts import Payer
+from hushcount.ledger.addresses import redact
+from hushcount.ledger.book import Book
 from hushcount.ledger.chain import canonical, decimal_text, digest
 from hushcount.ledger.ledger import Ask, Reservation, StoredRelease
 from hushcount.ledger.limits import Mode
@@ -29,6 +31,7 @@ class AskRow:
     ask_key: str
     request: str
     what: str
+    dataset: str
     version: str
     query: str
     family: str
@@ -52,7 +55,7 @@ class AskRow:
         return Spent(rho=Decimal(self.held_rho), delta=Decimal(self.held_delta))
 
     @property
-    def keys(self) -> list[AccountKey]:
+    def payers(self) -> list[Payer]:
         """The accounts that were charged, as they were when it was asked."""
         return [(kind, name) for kind, name in json.loads(self.accounts)]
 
@@ -69,6 +72,9 @@ class AskRow:
 COLUMNS = tuple(f.name for f in fields(AskRow))
 _LIST = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" for _ in COLUMNS)
+# A row of `releases` without its entity, its number and its bytes.
+ANSWER_COLUMNS = ("dataset", "version", "query", "family", "what", "canonical", "cost", "made", "digest")
+_ANSWER = ", ".join(ANSWER_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +110,7 @@ def family_digest(ask: Ask) -> str:
     return digest(ask.family.encode("utf-8", "surrogatepass")) if ask.family else ""
 
 
-def make_row(book: Book, ask: Ask, keys: list[AccountKey]) -> AskRow:
+def make_row(book: Book, ask: Ask, payers: list[Payer]) -> AskRow:
     """The row of a new ask; its number is that of the log entry that will record it."""
     held = zcdp.spent(ask.cost)
     return AskRow(
@@ -112,7 +118,8 @@ def make_row(book: Book, ask: Ask, keys: list[AccountKey]) -> AskRow:
         analyst=ask.analyst,
         ask_key=ask.key,
         request=request_digest(ask),
-        what="".join(sign if sign.isprintable() else " " for sign in ask.what),
+        what=redact("".join(sign if sign.isprintable() else " " for sign in ask.what)),
+        dataset=ask.dataset,
         version=ask.version,
         query=query_digest(ask),
         family=family_digest(ask),
@@ -125,7 +132,7 @@ def make_row(book: Book, ask: Ask, keys: list[AccountKey]) -> AskRow:
         made=book.now,
         expires=book.now,
         mode="enforce",
-        accounts=json.dumps([list(key) for key in keys], separators=(",", ":")),
+        accounts=json.dumps([list(payer) for payer in payers], separators=(",", ":")),
         charged_rho="0",
         charged_delta="0",
         answer=None,
@@ -155,16 +162,26 @@ def update(book: Book, row: AskRow) -> None:
 def keep(book: Book, row: AskRow, made: Answer, *, payload: bytes) -> None:
     """Write a stored answer. The first one to its question on its data version is the one that repeats are given."""
     book.do(
-        "INSERT INTO releases (entity, number, version, query, family, what, canonical, cost, made, digest, payload) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(book.entity, row.number, row.version, row.query, row.family, row.what, int(made.canonical)),
+        f"INSERT INTO releases (entity, number, {_ANSWER}, payload) "  # noqa: S608 (names from above)
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(book.entity, row.number, row.dataset, row.version, row.query, row.family, row.what, int(made.canonical)),
         *(canonical(made.cost.to_json()), made.made, made.digest, payload),
+    )
+
+
+def copy_answer(book: Book, entity: str, number: int, *, as_number: int, dataset: str) -> None:
+    """Write a stored answer of another book into this one, byte for byte, under its number here and its data set."""
+    others = ", ".join(ANSWER_COLUMNS[1:])
+    book.do(
+        f"INSERT INTO releases (entity, number, dataset, {others}, payload) "  # noqa: S608 (names from above)
+        f"SELECT ?, ?, ?, {others}, payload FROM releases WHERE entity = ? AND number = ?",
+        *(book.entity, as_number, dataset, entity, number),
     )
 
 
 def by_key(book: Book, ask: Ask) -> tuple[str, AskRow] | None:
     """The ask that used this analyst's key before, with its entity. One that was refunded does not count."""
-    found = book.rows.fetch(
+    found = book.transaction.fetch(
         f"SELECT entity, {_LIST} FROM asks WHERE analyst = ? AND ask_key = ? AND state <> 'refunded'",  # noqa: S608
         ask.analyst,
         ask.key,
@@ -174,13 +191,13 @@ def by_key(book: Book, ask: Ask) -> tuple[str, AskRow] | None:
 
 def by_number(book: Book, number: int) -> AskRow | None:
     """One ask of this book."""
-    found = book.rows.fetch(f"SELECT {_LIST} FROM asks WHERE entity = ? AND number = ?", book.entity, number)  # noqa: S608
+    found = book.transaction.fetch(f"SELECT {_LIST} FROM asks WHERE entity = ? AND number = ?", book.entity, number)  # noqa: S608
     return _row(found[0]) if found else None
 
 
 def due(book: Book) -> list[AskRow]:
     """The running asks whose time is over, oldest expiry first."""
-    found = book.rows.fetch(
+    found = book.transaction.fetch(
         f"SELECT {_LIST} FROM asks WHERE entity = ? AND state = 'open' AND expires <= ? ORDER BY expires, number",  # noqa: S608
         book.entity,
         book.now,
@@ -190,7 +207,7 @@ def due(book: Book) -> list[AskRow]:
 
 def next_due(book: Book) -> int | None:
     """The earliest expiry among running asks that are not due yet."""
-    found = book.rows.fetch(
+    found = book.transaction.fetch(
         "SELECT MIN(expires) FROM asks WHERE entity = ? AND state = 'open' AND expires > ?", book.entity, book.now
     )
     return found[0][0] if found else None
@@ -198,7 +215,7 @@ def next_due(book: Book) -> int | None:
 
 def canonical_answer(book: Book, version: str, query: str) -> Answer | None:
     """The stored answer to this question on this data version."""
-    found = book.rows.fetch(
+    found = book.transaction.fetch(
         "SELECT number, version, cost, made, digest FROM releases "
         "WHERE entity = ? AND version = ? AND query = ? AND canonical = 1",
         book.entity,
@@ -210,27 +227,27 @@ def canonical_answer(book: Book, version: str, query: str) -> Answer | None:
 
 def answer(book: Book, number: int) -> Answer:
     """A stored answer by its number."""
-    found = book.rows.fetch(
+    found = book.transaction.fetch(
         "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? AND number = ?", book.entity, number
     )
     return _answer(found[0])
 
 
-def paid(book: Book, number: int, *, keys: list[AccountKey]) -> set[AccountKey]:
+def paid(book: Book, number: int, *, payers: list[Payer]) -> set[Payer]:
     """Those of the accounts that paid for a stored answer already."""
-    marks = " OR ".join("(kind = ? AND name = ?)" for _ in keys)
-    found = book.rows.fetch(
+    marks = " OR ".join("(kind = ? AND name = ?)" for _ in payers)
+    found = book.transaction.fetch(
         f"SELECT kind, name FROM holders WHERE entity = ? AND number = ? AND ({marks})",  # noqa: S608
         book.entity,
         number,
-        *(part for key in keys for part in key),
+        *(part for payer in payers for part in payer),
     )
     return {(kind, name) for kind, name in found}
 
 
-def hold(book: Book, number: int, *, keys: list[AccountKey]) -> None:
+def hold(book: Book, number: int, *, payers: list[Payer]) -> None:
     """Note which accounts paid for a stored answer."""
-    for kind, name in keys:
+    for kind, name in payers:
         book.do(
             "INSERT INTO holders (entity, number, kind, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             *(book.entity, number, kind, name),
@@ -239,7 +256,7 @@ def hold(book: Book, number: int, *, keys: list[AccountKey]) -> None:
 
 def payload_of(book: Book, number: int) -> bytes:
     """The bytes of a stored answer."""
-    found = book.rows.fetch("SELECT payload FROM releases WHERE entity = ? AND number = ?", book.entity, number)
+    found = book.transaction.fetch("SELECT payload FROM releases WHERE entity = ? AND number = ?", book.entity, number)
     return bytes(found[0][0])
 
 

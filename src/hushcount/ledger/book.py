@@ -1,8 +1,8 @@
-"""A data set's book, open in a transaction: its accounts in memory, its log entries and writes in the making.
+"""A population's book, open in a transaction: its accounts in memory, its log entries and writes in the making.
 
-Whoever opens a book for writing holds its row until the transaction ends, so all verbs on one data set happen one after
-the other and everything read through the book is current. Nothing is written before `flush`: a verb that only looks
-simply does not call it.
+Whoever opens a book for writing holds its row until the transaction ends, so all verbs on one population happen one
+after the other and everything read through the book is current. Nothing is written before `flush`: a verb that only
+looks simply does not call it.
 """
 
 from __future__ import annotations
@@ -10,26 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from decimal import Decimal
 from typing import Any, TypeAlias
 
 from hushcount.accounting.spent import Spent
-from hushcount.ledger import limits
-from hushcount.ledger.chain import START, canonical, decimal_text, link
-from hushcount.ledger.ledger import EVERY, Account, Balance, Kind, Proof
+from hushcount.ledger import limits, windows
+from hushcount.ledger.accounts import ACCOUNT_COLUMNS, Payer, State, from_row, to_row
+from hushcount.ledger.chain import START, canonical, link
+from hushcount.ledger.clocks import checked_now, shown_now
+from hushcount.ledger.ledger import EVERY, Account, Balance, Proof
 from hushcount.ledger.limits import Limit
-from hushcount.ledger.store import Dialect, Rows, Statement, Value
-from hushcount.ledger.windows import SHOWN, Window, ends, micros, moment
+from hushcount.ledger.store import Row, Statement, Transaction, Value
 
-Clock: TypeAlias = Callable[[], datetime]
-AccountKey: TypeAlias = tuple[Kind, str]
 NEVER = 2**62
-_ZERO = Spent()
-ACCOUNT_COLUMNS = (
-    *("kind", "name", "period", "opened", "until", "queries", "spent_rho", "spent_delta"),
-    *("reserved_rho", "reserved_delta", "lifetime_rho", "lifetime_delta"),
-)
+# Tells the moment of a verb from the transaction and the newest entry of the book.
+Moment: TypeAlias = Callable[[Transaction, int], int]
+_HEAD = "entity, seq, head, seen, expiry, merged"
 _LIST = ", ".join(ACCOUNT_COLUMNS)
 _SAVE_ACCOUNT = (
     f"INSERT INTO accounts (entity, {_LIST}) VALUES (?{', ?' * len(ACCOUNT_COLUMNS)}) "  # noqa: S608 (names from above)
@@ -39,62 +34,32 @@ _SAVE_ACCOUNT = (
 
 
 @dataclass(slots=True)
-class State:
-    """One account as it stands in this transaction."""
-
-    kind: Kind
-    name: str
-    period: Window = SHOWN
-    opened: int = 0
-    until: int = 0
-    queries: int = 0
-    spent: Spent = _ZERO
-    reserved: Spent = _ZERO
-    lifetime: Spent = _ZERO
-
-    @property
-    def key(self) -> AccountKey:
-        """What tells it from the other accounts of the book."""
-        return self.kind, self.name
-
-    def roll(self, at: int, period: Window) -> None:
-        """Open a new window if the last one is over. What is held stays held: it will be released in the new window.
-
-        So a query that is running when the window changes counts in both. A changed period takes effect here, at the
-        next renewal, never before: otherwise a change of period would be a renewal.
-        """
-        if at >= self.until:
-            self.period, self.opened, self.until = period, at, micros(ends(period, moment(at)))
-            self.spent = _ZERO
-
-    def move(self, *, reserved: Spent = _ZERO, spent: Spent = _ZERO) -> list[Any]:
-        """Change what is held and spent; returns the line that the log keeps of it."""
-        self.reserved += reserved
-        self.spent += spent
-        self.lifetime += spent
-        amounts = (reserved.rho, reserved.delta, spent.rho, spent.delta)
-        return [self.kind, self.name, self.period, self.opened, self.until, *map(decimal_text, amounts)]
-
-    def left(self, limit: Limit) -> Spent:
-        """What a new query may cost. A limit that is never renewed is held against the lifetime total."""
-        base = self.lifetime if limit.window == "none" else self.spent
-        return limit.ceiling - base - self.reserved
-
-
-@dataclass(slots=True)
 class Book:
-    """An open book; made by `lock_book`, `open_data` and `look`."""
+    """An open book; made by the functions below.
 
-    rows: Rows
+    Attributes:
+        now: the moment at which the verb happens.
+        seq: the number of its newest entry.
+        head: that entry's hash.
+        seen: that entry's moment.
+        expiry: a lower bound of when the next reservation expires.
+        merged: the population that took it over; None while it is open.
+        states: accounts that were read.
+        writes: statements in the making.
+        touched: accounts that changed.
+    """
+
+    transaction: Transaction
     entity: str
     now: int
     seq: int = 0
     head: str = START
     seen: int = 0
     expiry: int = NEVER
-    states: dict[AccountKey, State] = field(default_factory=dict)
+    merged: str | None = None
+    states: dict[Payer, State] = field(default_factory=dict)
     writes: list[Statement] = field(default_factory=list)
-    touched: dict[AccountKey, State] = field(default_factory=dict)
+    touched: dict[Payer, State] = field(default_factory=dict)
 
     def append(self, kind: str, by: str, **body: Any) -> Proof:  # noqa: ANN401 (JSON)
         """Add an entry to the log."""
@@ -117,31 +82,33 @@ class Book:
         """The newest link."""
         return Proof(entity=self.entity, seq=self.seq, hash=self.head)
 
-    def load(self, keys: Iterable[AccountKey]) -> list[State]:
-        """The accounts of these keys; those that were never used are new and empty."""
-        wanted = list(keys)
-        missing = [key for key in wanted if key not in self.states]
+    def load(self, payers: Iterable[Payer]) -> list[State]:
+        """The accounts of these payers; those that were never used are new and empty."""
+        wanted = list(payers)
+        missing = [payer for payer in wanted if payer not in self.states]
         if missing:
             marks = " OR ".join("(kind = ? AND name = ?)" for _ in missing)
-            found = self.rows.fetch(
+            found = self.transaction.fetch(
                 f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})",  # noqa: S608
                 self.entity,
-                *(part for key in missing for part in key),
+                *(part for payer in missing for part in payer),
             )
-            self.states.update({(row[0], row[1]): _state(row) for row in found})
-        return [self.states.setdefault(key, State(*key)) for key in wanted]
+            self.states.update({(row[0], row[1]): from_row(row) for row in found})
+        return [self.states.setdefault(payer, State(*payer)) for payer in wanted]
 
     def save(self, state: State) -> None:
         """Note that an account changed; it is written once, by `flush`."""
-        self.touched[state.key] = state
+        self.states[state.payer] = self.touched[state.payer] = state
 
-    def limits(self, keys: Iterable[AccountKey]) -> dict[AccountKey, Limit]:
+    def limits(self, payers: Iterable[Payer]) -> dict[Payer, Limit]:
         """The limit in force for each account that has one: its own, else the data set's rule, else the general one."""
-        wanted = list(keys)
+        wanted = list(payers)
         names = sorted({name for _, name in wanted} | {EVERY})
         marks = ", ".join("?" for _ in names)
-        found = self.rows.fetch(
-            f"SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) AND name IN ({marks})",  # noqa: S608
+        # All columns of the key are named, so that the rules of other people are not read.
+        found = self.transaction.fetch(
+            "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608
+            f"AND kind IN ('analyst', 'group', 'dataset') AND name IN ({marks})",
             self.entity,
             EVERY,
             *names,
@@ -159,7 +126,7 @@ class Book:
     def balance(self, state: State, limit: Limit | None) -> Balance:
         """An account as people read it: a window that is over shows as renewed."""
         over = self.now >= state.until
-        shown = replace_spent(state) if over else state
+        shown = replace(state, spent=Spent()) if over else state
         return Balance(
             account=Account(kind=state.kind, name=state.name, entity=self.entity),
             limit=limit,
@@ -167,76 +134,79 @@ class Book:
             reserved=state.reserved,
             lifetime=state.lifetime,
             left=None if limit is None else shown.left(limit),
-            opened=None if over else moment(state.opened),
-            renews=None if over or (limit is not None and limit.window == "none") else moment(state.until),
+            opened=None if over else windows.moment(state.opened),
+            renews=None if over or (limit is not None and limit.window == "none") else windows.moment(state.until),
             queries=state.queries,
         )
 
     def flush(self) -> None:
         """Write everything. The head of the book goes last, with the moment of its newest entry."""
         for state in self.touched.values():
-            self.do(_SAVE_ACCOUNT, self.entity, *account_row(state))
+            self.do(_SAVE_ACCOUNT, self.entity, *to_row(state))
         self.do(
-            "UPDATE books SET seq = ?, head = ?, seen = ?, expiry = ? WHERE entity = ?",
-            *(self.seq, self.head, self.seen, self.expiry, self.entity),
+            "UPDATE books SET seq = ?, head = ?, seen = ?, expiry = ?, merged = ? WHERE entity = ?",
+            *(self.seq, self.head, self.seen, self.expiry, self.merged, self.entity),
         )
-        self.rows.write(self.writes)
+        self.transaction.write(self.writes)
         self.writes.clear()
         self.touched.clear()
 
 
-def replace_spent(state: State) -> State:
-    """The account as a new window would open it."""
-    return replace(state, spent=_ZERO)
-
-
-def lock_book(rows: Rows, dialect: Dialect, *, entity: str, clock: Clock) -> Book | None:
-    """Open a book for writing, or None if there is none yet."""
-    found = rows.fetch(
-        f"SELECT entity, seq, head, seen, expiry FROM books WHERE entity = ?{dialect.lock}",  # noqa: S608
+def lock_book(transaction: Transaction, entity: str, *, moment: Moment = checked_now) -> Book | None:
+    """Open a book for writing, or None if there is none."""
+    found = transaction.fetch(
+        f"SELECT {_HEAD} FROM books WHERE entity = ?{transaction.dialect.lock}",  # noqa: S608
         entity,
     )
-    return _book(rows, found[0], clock) if found else None
+    return _book(transaction, found[0], moment) if found else None
 
 
-def create_book(rows: Rows, dialect: Dialect, *, entity: str, clock: Clock) -> Book:
-    """Open a book for writing and make it if need be."""
-    book = lock_book(rows, dialect, entity=entity, clock=clock)
-    if book is None:
-        rows.write(
-            [
-                (
-                    "INSERT INTO books (entity, seq, head, seen, expiry) VALUES (?, 0, ?, 0, ?) ON CONFLICT DO NOTHING",
-                    (entity, START, NEVER),
-                )
-            ]
-        )
-        book = lock_book(rows, dialect, entity=entity, clock=clock)
-    if book is None:  # pragma: no cover (the row was just written)
-        raise LookupError(entity)
+def lock_book_of(transaction: Transaction, dataset: str) -> Book | None:
+    """Open the book of a data set's population for writing, as `lock_book`; None if there is no such data set."""
+    found = transaction.fetch(
+        f"SELECT {_HEAD} FROM books WHERE entity = (SELECT entity FROM datasets WHERE id = ?)"  # noqa: S608
+        f"{transaction.dialect.lock}",
+        dataset,
+    )
+    return _book(transaction, found[0], checked_now) if found else None
+
+
+def new_book(transaction: Transaction, entity: str, *, now: int) -> Book:
+    """Make a book; nobody else has it until the transaction ends.
+
+    Raises:
+        Conflict: there is one already.
+    """
+    transaction.write(
+        [("INSERT INTO books (entity, seq, head, seen, expiry) VALUES (?, 0, ?, 0, ?)", (entity, START, NEVER))]
+    )
+    return Book(transaction=transaction, entity=entity, now=now)
+
+
+def rule_book(transaction: Transaction, *, moment: Moment = checked_now) -> Book:
+    """The book of rules and of the catalog, locked: what holds for the whole ledger changes one after the other."""
+    book = lock_book(transaction, EVERY, moment=moment)
+    if book is None:  # pragma: no cover (founding makes it first)
+        raise LookupError(EVERY)
     return book
 
 
-def look(rows: Rows, entity: str, clock: Clock) -> Book:
-    """A book to read from, without a lock; empty if there is none yet."""
-    found = rows.fetch("SELECT entity, seq, head, seen, expiry FROM books WHERE entity = ?", entity)
-    return _book(rows, found[0], clock) if found else Book(rows=rows, entity=entity, now=micros(clock()))
+def look(transaction: Transaction, entity: str, *, moment: Moment = shown_now, follow: bool = True) -> Book:
+    """A book to read from, without a lock; empty if there is none.
+
+    If it is closed, the one that took it over is meant, unless `follow` is False.
+    """
+    found = transaction.fetch(f"SELECT {_HEAD} FROM books WHERE entity = ?", entity)  # noqa: S608
+    while follow and found and found[0][5] is not None:
+        found = transaction.fetch(f"SELECT {_HEAD} FROM books WHERE entity = ?", found[0][5])  # noqa: S608
+    row = found[0] if found else (entity, 0, START, 0, NEVER, None)
+    return _book(transaction, row, moment)
 
 
-def _book(rows: Rows, row: tuple[Any, ...], clock: Clock) -> Book:
-    entity, seq, head, seen, expiry = row
-    # The clock is asked after the row is held, and never believed when it goes backwards: a window that was opened
-    # stays open, a reservation that expired stays expired.
-    return Book(rows=rows, entity=entity, now=max(micros(clock()), seen), seq=seq, head=head, seen=seen, expiry=expiry)
-
-
-def _state(row: tuple[Any, ...]) -> State:
-    kind, name, period, opened, until, queries, *amounts = row
-    pairs = [Spent(rho=Decimal(amounts[i]), delta=Decimal(amounts[i + 1])) for i in (0, 2, 4)]
-    return State(kind, name, period, opened, until, queries, *pairs)
-
-
-def account_row(state: State) -> tuple[str | int, ...]:
-    """An account as a row of its table, without the entity."""
-    amounts = (a for s in (state.spent, state.reserved, state.lifetime) for a in (s.rho, s.delta))
-    return (state.kind, state.name, state.period, state.opened, state.until, state.queries, *map(decimal_text, amounts))
+def _book(transaction: Transaction, row: Row, moment: Moment) -> Book:
+    entity, seq, head, seen, expiry, merged = row
+    # The clock is asked after the row is held.
+    now = moment(transaction, seen)
+    return Book(
+        transaction=transaction, entity=entity, now=now, seq=seq, head=head, seen=seen, expiry=expiry, merged=merged
+    )

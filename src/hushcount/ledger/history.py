@@ -6,28 +6,28 @@ import json
 from decimal import Decimal
 
 from hushcount.accounting.spent import Spent
-from hushcount.errors import NotPermitted
+from hushcount.errors import LedgerMismatch, NotPermitted
 from hushcount.ledger.ledger import Entry, Page, Use
 from hushcount.ledger.standing import standing
-from hushcount.ledger.store import Rows, Value
+from hushcount.ledger.store import Row, Transaction, Value
 from hushcount.ledger.windows import moment
 from hushcount.model.amounts import whole
 
 _LARGEST_PAGE = 10_000
 
 
-def entries(rows: Rows, page: Page, *, by: str) -> tuple[Entry, ...]:
+def entries(transaction: Transaction, page: Page, *, by: str) -> tuple[Entry, ...]:
     """One page of a book's log. Analysts see what they did; owners and auditors see everything."""
     size = whole("size", page.size, most=_LARGEST_PAGE)
     analyst = page.analyst
-    if standing(rows, by, page.entity).role == "analyst":
+    if standing(transaction, by, page.entity).role == "analyst":
         if analyst not in {None, by}:
             raise NotPermitted(f"{by!r} may see their own history only; owners and auditors see everybody's.")
         analyst = by
     condition, values = "", list[Value]([page.entity, page.after])
     if analyst is not None:
         condition, values = "AND by_whom = ? ", [*values, analyst]
-    found = rows.fetch(
+    found = transaction.fetch(
         f"SELECT body, hash FROM log WHERE entity = ? AND seq > ? {condition}ORDER BY seq LIMIT ?",  # noqa: S608
         *values,
         size,
@@ -35,21 +35,34 @@ def entries(rows: Rows, page: Page, *, by: str) -> tuple[Entry, ...]:
     return tuple(_entry(body, digest) for body, digest in found)
 
 
-def uses(rows: Rows, entity: str) -> tuple[Use, ...]:
-    """Every charge to an analyst of this data set, oldest first."""
-    found = rows.fetch(
-        "SELECT analyst, made, charged_rho, charged_delta FROM asks "
-        "WHERE entity = ? AND state IN ('settled', 'expired', 'overrun') ORDER BY made, number",
-        entity,
-    )
+def uses(transaction: Transaction, entity: str) -> tuple[Use, ...]:
+    """Every charge to an analyst of this population, oldest first; also of those that were joined to it."""
+    found: list[Row] = []
+    for book in _books_of(transaction, entity):
+        found += transaction.fetch(
+            "SELECT made, analyst, charged_rho, charged_delta FROM asks "
+            "WHERE entity = ? AND state IN ('settled', 'expired', 'overrun') ORDER BY made, number",
+            book,
+        )
     return tuple(
         Use(analyst=analyst, at=moment(made), spent=Spent(rho=Decimal(rho), delta=Decimal(delta)))
-        for analyst, made, rho, delta in found
+        for made, analyst, rho, delta in sorted(found, key=lambda row: row[0])
     )
+
+
+def _books_of(transaction: Transaction, entity: str) -> list[str]:
+    """The book of a population and all that it took over, directly or by way of others."""
+    books = [entity]
+    for book in books:
+        books += [name for (name,) in transaction.fetch("SELECT entity FROM books WHERE merged = ? ORDER BY 1", book)]
+    return books
 
 
 def _entry(text: str, digest: str) -> Entry:
-    body = json.loads(text)
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise LedgerMismatch("an entry of the log cannot be read; run: hushcount ledger verify") from None
     return Entry(
         entity=body["entity"],
         seq=body["seq"],

@@ -7,10 +7,12 @@ Promises of every store, in any order of calls, by any number of processes, with
 
 * What an enforced account spent in a window and holds in reservations is never above its limit.
 * What was released was charged before: `settle` alone hands out an answer, and it stores and charges in one step.
-* An analyst's account, their groups' and the data set's are charged together or not at all.
+* An analyst's account, their groups' and the population's are charged together or not at all.
 * A reservation that nobody settles is charged in full when it expires. It is never freed silently.
 * The same idempotency key never charges twice; it returns the same reservation or the same stored answer.
-* The cost of every verb but `history`, `usage` and `verify` does not grow with the history.
+* The cost of every verb but `history`, `usage`, `set_clock` and `verify` does not grow with the history.
+
+Which data a question is about, and so which accounts pay, is the catalog's part (`ledger/catalog.py`).
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hushcount.accounting.spent import Spent
+from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.limits import Limit, Mode
 from hushcount.model.costs import Cost
 
 Kind: TypeAlias = Literal["analyst", "group", "dataset"]
 Role: TypeAlias = Literal["owner", "analyst", "auditor"]
+ClockDeed: TypeAlias = Literal["accept", "repair"]
 ROLES: tuple[str, ...] = get_args(Role)
 # In place of a name or an entity: every one that has no rule of its own.
 EVERY = "*"
@@ -34,9 +38,10 @@ LIFETIME = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What is charged: an analyst, a group or the whole world ("dataset"), each for one data set.
+    """What is charged: an analyst, a group or the whole world ("dataset"), each for one population (`entity`).
 
-    The dataset account adds up everything that anybody learnt: the bound that holds if all analysts collude.
+    The dataset account adds up everything that anybody learnt: the bound that holds if all analysts collude. It is
+    called like its population, which is called like the first of its data sets.
     """
 
     kind: Kind
@@ -61,9 +66,9 @@ class Ask:
 
     Attributes:
         analyst: who asks.
-        dataset: the name under which the data was asked for. Identity is the data, not the name: see `version`.
-        version: the id of the data's content. A version that was seen before is the same data under any name. Versions
-            that are counters must be prefixed with what they count, or two tables' version 7 would be one.
+        dataset: the `Dataset.id` that the catalog gave when the data was registered.
+        version: a keyed digest that names exactly what is read. Versions that are counters must be prefixed with what
+            they count, or two tables' version 7 would be one.
         query: the canonical text of the question.
         cost: the worst case.
         key: the idempotency key, chosen by the caller, unique per analyst.
@@ -101,8 +106,8 @@ class Reservation:
     """A worst case that is held durably.
 
     Attributes:
-        entity: the data set's identity.
-        number: the reservation's number in that data set's book.
+        entity: the population.
+        number: the reservation's number in that population's book.
         analyst: who asked.
         held: what is held on every account.
         expires: when it is charged in full.
@@ -124,7 +129,7 @@ class StoredRelease:
     """An answer that was paid for. Only `payload` may leave, also after `settle`.
 
     Attributes:
-        entity: the data set's identity.
+        entity: the population.
         number: the number of the query that made it.
         version: the data version it was made from.
         payload: the answer, byte for byte.
@@ -193,7 +198,8 @@ class Refusal:
         asked: the worst case.
         short: the accounts that do not have it, each with its balance.
         room: the most that a query of this analyst may cost now.
-        spenders: the dearest of the latest charges to those accounts.
+        spenders: the dearest of the latest charges to those accounts: their own; to owners and auditors, everybody's.
+        others: what the others' latest charges add up to, without words or names.
         renews: when the last of those accounts is renewed; None if one never is.
         variant: the cheapest offered variant that fits.
         stored: stored answers of the same family that this analyst already paid for: number and words.
@@ -204,6 +210,7 @@ class Refusal:
     short: tuple[Balance, ...]
     room: Spent
     spenders: tuple[Spender, ...] = ()
+    others: Spent = field(default_factory=Spent)
     renews: datetime | None = None
     variant: Variant | None = None
     stored: tuple[tuple[int, str], ...] = ()
@@ -215,7 +222,8 @@ class Quote:
     """What `reserve` would do now.
 
     Attributes:
-        charge: what would be charged to the analyst at worst; zero if a stored answer is theirs already.
+        charge: the worst case for the analyst; zero if a stored answer is theirs already. What a stored answer cost in
+            fact is not told before it is paid for.
         stored: whether a stored answer would be returned.
         refusal: why it would be refused, or None.
         balances: of every account concerned, before the query.
@@ -253,7 +261,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which part of the history: the entries of one data set's book after a number, oldest first."""
+    """Which part of the history: the entries of one population's book after a number, oldest first."""
 
     entity: str
     after: int = 0
@@ -270,10 +278,23 @@ class Verdict:
 
 
 class Ledger(Protocol):
-    """A durable ledger; see the promises on top of this file."""
+    """A durable ledger; see the promises on top of this file.
+
+    Attributes:
+        catalog: the data sets that it knows.
+        founded: whether this very call founded it.
+        migrated: what opening it changed in a ledger of an older version, in sentences; empty if nothing.
+    """
+
+    catalog: Catalog
+    founded: bool
+    migrated: str
 
     def check(self, ask: Ask) -> Quote:
-        """What `reserve` would do now, without doing it. A later `reserve` decides anew."""
+        """What `reserve` would do now, without doing it. A later `reserve` decides anew.
+
+        Of data that was never registered: what a new data set would have.
+        """
 
     def reserve(self, ask: Ask) -> Reservation | StoredRelease:
         """Hold the worst case durably, or return the stored answer to the same question on the same data.
@@ -282,7 +303,9 @@ class Ledger(Protocol):
         it yet, and never again to the data set: the same bytes tell the world nothing new.
 
         Raises:
-            BudgetExhausted: it does not fit; `refusal` holds a `Refusal`. Nothing was charged.
+            BudgetExhausted: the worst case does not fit; `refusal` holds a `Refusal`. Nothing was charged.
+            UnknownDataset: the data was not registered.
+            ClockImplausible: windows cannot be told; see `set_clock`.
             KeyReused: the key was used for another request, or the data changed under a running one.
             ReservationClosed: the key's reservation expired in an earlier window; it was charged, a new key is needed.
             NotPermitted: an auditor asked.
@@ -313,26 +336,35 @@ class Ledger(Protocol):
     def balance(self, account: Account) -> Balance:
         """What one account spent, holds and has left. An account that was never used has spent nothing."""
 
-    def entity_of(self, dataset: str, version: str) -> str | None:
-        """The identity of data by its content, or else by its name; None if the ledger has not seen it."""
-
     def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
         """A part of the log. Owners and auditors see all of it, analysts what they did themselves."""
 
     def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
-        """Every charge to an analyst of this data set, oldest first, for proposals; owners and auditors only."""
+        """Every charge to an analyst of this population, oldest first, for proposals; owners and auditors only."""
 
     def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
-        """Set or lift the limit of an account, or with `EVERY` of all accounts without a rule of their own."""
+        """Set or lift the limit of an account, or with `EVERY` of all accounts without a rule of their own.
+
+        Raises:
+            UnknownDataset: there is no such population; register the data first, or the limit would bind nothing.
+        """
 
     def grant(self, person: str, role: Role | None, *, entity: str = EVERY, by: str) -> None:
-        """Give a person a role for one data set or for all, or take it away; owners only.
+        """Give a person a role for one population or for all, or take it away; owners only.
 
-        Whoever has no role is an analyst. A new ledger has no owner: the first person to give themselves that role is.
+        Whoever has no role is an analyst.
         """
 
     def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
         """Put an analyst into a group or take them out; owners only. Running reservations keep their accounts."""
+
+    def set_clock(self, deed: ClockDeed, *, by: str) -> str:
+        """Say that the clock is right although it looks wrong; owners only. Returns what was done, in a sentence.
+
+        "accept" takes the present moment, however long after the newest entry it is. "repair" takes back what a clock
+        in the future did: entries dated after now no longer hold, and windows that they opened are opened now, with
+        everything in them that was spent, so that nothing is freed.
+        """
 
     def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
         """Replay every book: chain, balances, stored answers; with `anchors`, that kept links are still in it."""

@@ -13,64 +13,98 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hushcount.errors import LedgerUnavailable, MissingExtra
-from hushcount.ledger.book import Clock
+from hushcount.errors import LedgerForeign, LedgerUnavailable, MissingExtra
+from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
-from hushcount.ledger.schema import migrate
-from hushcount.ledger.sql import SqlLedger, utc_now
-from hushcount.ledger.store import Conflict, Dialect, Row, Statement, Value
+from hushcount.ledger.schema import SIGNS, TABLES
+from hushcount.ledger.sql import SqlLedger
+from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Transaction, Value
+from hushcount.ledger.windows import micros
 
 if TYPE_CHECKING:
     import psycopg
 
 _WAIT_SECONDS = 30
-# Any fixed number, so that two processes that open an empty database do not both make the tables.
-_MIGRATION_LOCK = 0x68757368
+# Any fixed number, so that two processes do not found or migrate at once.
+_UPGRADE_LOCK = 0x68757368
 
 
-def open_postgres(address: str, *, clock: Clock = utc_now, schema: str = "hushcount") -> Ledger:
-    """The ledger in this database.
+def found_postgres(
+    address: str, founding: Founding, *, schema: str = "hushcount", clock: Clock | None = None
+) -> Ledger:
+    """Found a ledger in this database, or open the one that somebody else founded there meanwhile.
 
     Args:
         address: a connection string, such as "postgresql://host/db" or "host=... dbname=...".
-        clock: tells the time.
-        schema: the schema that holds the ledger's tables; made if it is not there.
+        founding: what the ledger begins with.
+        schema: the schema that is to hold the ledger's tables; made if it is not there.
+        clock: tells the time, for tests; otherwise the server does.
+
+    Raises:
+        LedgerForeign: the schema holds something else; it was not written to.
+        SecretUnusable: the ledger that is there has another secret.
     """
-    return SqlLedger(PostgresDatabase(address, schema=schema), clock)
+    database = PostgresDatabase(address, schema=schema, clock=clock)
+    try:
+        made = found(database, founding)
+    except BaseException:
+        database.close()
+        raise
+    return _opened(database, founding.secret, schema, founded=made)
+
+
+def open_postgres(address: str, *, secret: str, schema: str = "hushcount", clock: Clock | None = None) -> Ledger:
+    """The ledger in this database. Never makes one.
+
+    Args:
+        address: a connection string, such as "postgresql://host/db" or "host=... dbname=...".
+        secret: the fingerprint of the secret that answers are drawn under.
+        schema: the schema that holds the ledger's tables.
+        clock: tells the time, for tests; otherwise the server does.
+
+    Raises:
+        LedgerMissing: there is no ledger in that schema.
+        LedgerForeign: the schema holds something else; it was not written to.
+        SecretUnusable: the ledger was founded with another secret.
+    """
+    return _opened(PostgresDatabase(address, schema=schema, clock=clock), secret, schema, founded=False)
+
+
+def _opened(database: PostgresDatabase, secret: str, schema: str, *, founded: bool) -> Ledger:
+    try:
+        # The address is not named: it may hold a password.
+        migrated = bring_up_to_date(database, secret, place=f"in the schema {schema!r} of that server")
+    except BaseException:
+        database.close()
+        raise
+    return SqlLedger(database, founded=founded, migrated=migrated)
 
 
 class PostgresDatabase:
     """One schema of a PostgreSQL database; implements `Database`. Each thread and forked child has a connection."""
 
-    dialect = Dialect(blob="BYTEA", lock=" FOR UPDATE")
-
-    def __init__(self, address: str, *, schema: str = "hushcount") -> None:
-        self._address, self._schema = address, schema
+    def __init__(self, address: str, *, schema: str = "hushcount", clock: Clock | None = None) -> None:
+        self._address, self._schema, self._clock = address, schema, clock
         self._driver = _load_driver()
         self._mine = threading.local()
         self._all: list[tuple[int, psycopg.Connection[Row]]] = []
-        try:
-            self._migrate()
-        except BaseException:
-            self.close()
-            raise
 
     @contextmanager
-    def writing(self) -> Iterator[PostgresRows]:
+    def writing(self) -> Iterator[PostgresTransaction]:
         """See `Database.writing`."""
         with self._named():
             connection = self._connection()
             with connection.transaction():
-                yield PostgresRows(connection)
+                yield PostgresTransaction(connection, self._clock)
 
     @contextmanager
-    def reading(self) -> Iterator[PostgresRows]:
+    def reading(self) -> Iterator[PostgresTransaction]:
         """See `Database.reading`."""
         with self._named():
             connection = self._connection()
             with connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                yield PostgresRows(connection)
+                yield PostgresTransaction(connection, self._clock)
 
     def close(self) -> None:
         """See `Database.close`."""
@@ -78,25 +112,48 @@ class PostgresDatabase:
             if process == os.getpid():
                 connection.close()
 
-    def _migrate(self) -> None:
-        with self.writing() as rows:
-            rows.fetch("SELECT pg_advisory_xact_lock(?)", _MIGRATION_LOCK)
-            rows.write(
-                [
-                    (f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"', ()),
-                    ("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ()),
-                ]
+    @contextmanager
+    def upgrading(self) -> Iterator[PostgresTransaction]:
+        """See `Database.upgrading`."""
+        with self.writing() as transaction:
+            transaction.fetch("SELECT pg_advisory_xact_lock(?)", _UPGRADE_LOCK)
+            if not transaction.fetch("SELECT 1 FROM pg_namespace WHERE nspname = ?", self._schema):
+                transaction.write([(f'CREATE SCHEMA "{self._schema}"', ())])
+            yield transaction
+
+    def version(self, transaction: Transaction) -> int:
+        """See `Database.version`."""
+        found = transaction.fetch(
+            "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')",
+            self._schema,
+        )
+        names = {name for (name,) in found}
+        if not names:
+            return 0
+        known = transaction.fetch("SELECT version FROM schema_version") if names >= SIGNS | {"schema_version"} else []
+        if not known:
+            raise LedgerForeign(
+                f"the schema {self._schema!r} of that server holds tables of another program; name another database. "
+                "It was left as it is."
             )
-            found = rows.fetch("SELECT version FROM schema_version")
-            version = found[0][0] if found else 0
-            newest = migrate(rows, self.dialect, version=version)
-            if newest != version:
-                rows.write(
-                    [
-                        ("DELETE FROM schema_version", ()),
-                        ("INSERT INTO schema_version (version) VALUES (?)", (newest,)),
-                    ]
-                )
+        return int(known[0][0])
+
+    def set_version(self, transaction: Transaction, version: int) -> None:
+        """See `Database.set_version`."""
+        transaction.write(
+            [
+                ("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ()),
+                ("DELETE FROM schema_version", ()),
+                ("INSERT INTO schema_version (version) VALUES (?)", (version,)),
+            ]
+        )
+
+    def scrub(self) -> None:
+        """See `Database.scrub`."""
+        with self._named():
+            for table in ("books", *TABLES):
+                self._connection().execute(f"VACUUM FULL {table}")
 
     def _connection(self) -> psycopg.Connection[Row]:
         """This thread's connection; a new one after a fork, or if the old one broke."""
@@ -136,22 +193,30 @@ class PostgresDatabase:
             ) from error
 
 
-class PostgresRows:
-    """An open transaction on PostgreSQL; implements `Rows`."""
+class PostgresTransaction:
+    """An open transaction on PostgreSQL; implements `Transaction`."""
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        self._connection = connection
+    dialect = Dialect(blob="BYTEA", lock=" FOR UPDATE")
+
+    def __init__(self, connection: psycopg.Connection[Row], clock: Clock | None) -> None:
+        self._connection, self._clock = connection, clock
 
     def fetch(self, sql: str, *values: Value) -> list[Row]:
-        """See `Rows.fetch`."""
+        """See `Transaction.fetch`."""
         cursor = self._connection.execute(_translated(sql), values)
         return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
 
     def write(self, statements: Sequence[Statement]) -> None:
-        """See `Rows.write`. All statements go to the server in one round trip."""
+        """See `Transaction.write`. All statements go to the server in one round trip."""
         with self._connection.pipeline():
             for sql, values in statements:
                 self._connection.execute(_translated(sql), values)
+
+    def now(self) -> int:
+        """See `Transaction.now`. The server's clock, so that it does not matter which machine asks."""
+        if self._clock is not None:
+            return micros(self._clock())
+        return int(self.fetch("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT")[0][0])
 
 
 @lru_cache(maxsize=512)

@@ -12,38 +12,46 @@ from hushcount.ledger.asks import family_digest, query_digest
 from hushcount.ledger.book import Book
 from hushcount.ledger.ledger import Ask, Balance, Refusal, Spender, Variant
 from hushcount.ledger.standing import owners
+from hushcount.ledger.store import Row
 from hushcount.ledger.windows import moment
 from hushcount.model.costs import Cost
 
 _LOOKED_AT = 50
 _SHOWN = 5
 _ZERO = Decimal(0)
+_CHARGE = "analyst, what, charged_rho, charged_delta, cost, state, made"
 
 
 def explain(
-    book: Book, ask: Ask, *, asked: Spent, short: tuple[Balance, ...], enforced: tuple[Balance, ...]
+    book: Book, ask: Ask, *, short: tuple[Balance, ...], enforced: tuple[Balance, ...], everybody: bool
 ) -> Refusal:
-    """Everything that a refused analyst wants to know, from a bounded number of rows.
+    """Everything that a refused analyst wants to know and may, from a bounded number of rows.
 
     Args:
-        book: the data set's book.
+        book: the population's book.
         ask: what was refused.
-        asked: its worst case.
         short: the accounts that refuse.
         enforced: all accounts with an enforced limit.
+        everybody: whether the analyst may see what others asked.
     """
     lefts = [balance.left for balance in enforced if balance.left is not None]
     room = Spent(rho=max(_ZERO, min(left.rho for left in lefts)), delta=max(_ZERO, min(left.delta for left in lefts)))
     renews = [balance.renews for balance in short]
+    # If only their own account is short, what others spent is no part of the reason.
+    alone = all(balance.account.kind == "analyst" for balance in short)
+    charges = _mine(book, ask) if alone else _latest(book)
+    shown = [charge for charge in charges if everybody or charge.analyst == ask.analyst]
+    hidden = [] if everybody else [charge.spent for charge in charges if charge.analyst != ask.analyst]
     return Refusal(
-        asked=asked,
+        asked=zcdp.spent(ask.cost),
         short=short,
         room=room,
-        spenders=_spenders(book, ask, short),
+        spenders=tuple(sorted(shown, key=lambda charge: charge.spent.rho, reverse=True)[:_SHOWN]),
+        others=sum(hidden, Spent()),
         renews=None if any(moment is None for moment in renews) else max(m for m in renews if m is not None),
         variant=cheapest_fitting(ask.variants, room),
         stored=_stored(book, ask),
-        ask_whom=owners(book.rows, book.entity),
+        ask_whom=owners(book.transaction, book.entity),
     )
 
 
@@ -77,6 +85,8 @@ def to_text(refusal: Refusal) -> str:
             for s in refusal.spenders
         )
         lines.append(f"Spent lately by {spent}.")
+    if refusal.others != Spent():
+        lines.append(f"Others spent rho = {_up(refusal.others.rho)} lately.")
     if refusal.renews is not None:
         lines.append(f"It renews on {refusal.renews:%Y-%m-%d %H:%M} UTC.")
     else:
@@ -93,23 +103,36 @@ def to_text(refusal: Refusal) -> str:
     return " ".join(lines)
 
 
-def _spenders(book: Book, ask: Ask, short: tuple[Balance, ...]) -> tuple[Spender, ...]:
-    """The dearest of the latest charges, of this analyst alone if only their own account is short."""
-    mine = all(balance.account.kind == "analyst" for balance in short)
-    # A repeat of a stored answer cost the data set nothing, so it is listed to its own analyst only.
-    whose = "analyst = ?" if mine else "(answer IS NULL OR answer = number)"
-    found = book.rows.fetch(
-        "SELECT analyst, what, charged_rho, charged_delta, cost, state, made FROM asks "  # noqa: S608 (no outside text)
-        f"WHERE entity = ? AND {whose} AND state <> 'refunded' ORDER BY number DESC LIMIT {_LOOKED_AT}",
+def _latest(book: Book) -> list[Spender]:
+    """The latest charges to the population, whoever asked. A repeat of a stored answer cost it nothing."""
+    # The conditions are those of the index `asks_paid`, so that repeats are not read, however many there are.
+    found = book.transaction.fetch(
+        f"SELECT {_CHARGE} FROM asks WHERE entity = ? AND (answer IS NULL OR answer = number) "  # noqa: S608 (own words)
+        f"AND state <> 'refunded' ORDER BY number DESC LIMIT {_LOOKED_AT}",
         book.entity,
-        *([ask.analyst] if mine else []),
     )
+    return _charges(found)
+
+
+def _mine(book: Book, ask: Ask) -> list[Spender]:
+    """The latest charges to this analyst's account."""
+    # What was refunded is left out afterwards: the number of rows that are read is bounded, whatever they are.
+    found = book.transaction.fetch(
+        f"SELECT {_CHARGE} FROM asks WHERE entity = ? AND analyst = ? "  # noqa: S608 (own words)
+        f"ORDER BY number DESC LIMIT {_LOOKED_AT}",
+        book.entity,
+        ask.analyst,
+    )
+    return _charges(found)
+
+
+def _charges(found: list[Row]) -> list[Spender]:
     charges = [
         Spender(analyst=analyst, what=what, spent=_charged(rho, delta, cost=cost, state=state), when=moment(made))
         for analyst, what, rho, delta, cost, state, made in found
+        if state != "refunded"
     ]
-    dearest = sorted((c for c in charges if c.spent != Spent()), key=lambda c: c.spent.rho, reverse=True)
-    return tuple(dearest[:_SHOWN])
+    return [charge for charge in charges if charge.spent != Spent()]
 
 
 def _charged(rho: str, delta: str, *, cost: str, state: str) -> Spent:
@@ -121,15 +144,16 @@ def _charged(rho: str, delta: str, *, cost: str, state: str) -> Spent:
 
 def _stored(book: Book, ask: Ask) -> tuple[tuple[int, str], ...]:
     """Answers of the same family, or to the very question, that this analyst's account has paid for."""
-    found = book.rows.fetch(
-        "SELECT r.number, r.what FROM releases r "  # noqa: S608 (no outside text)
-        "JOIN holders h ON h.entity = r.entity AND h.number = r.number "
-        "AND h.kind = 'analyst' AND h.name = ? WHERE r.entity = ? AND r.version = ? "
-        f"AND {'r.family' if ask.family else 'r.query'} = ? ORDER BY r.number DESC LIMIT {_SHOWN}",
-        ask.analyst,
-        book.entity,
-        ask.version,
-        family_digest(ask) or query_digest(ask),
+    alike = (
+        ("r.family = ?", family_digest(ask)) if ask.family else ("r.query = ? AND r.canonical = 1", query_digest(ask))
+    )
+    # Only the latest of the family are looked at, however many others have asked for.
+    found = book.transaction.fetch(
+        "SELECT l.number, l.what FROM (SELECT r.entity, r.number, r.what FROM releases r "  # noqa: S608 (own words)
+        f"WHERE r.entity = ? AND r.version = ? AND {alike[0]} ORDER BY r.number DESC LIMIT {_LOOKED_AT}) l "
+        "JOIN holders h ON h.entity = l.entity AND h.number = l.number AND h.kind = 'analyst' AND h.name = ? "
+        f"ORDER BY l.number DESC LIMIT {_SHOWN}",
+        *(book.entity, ask.version, alike[1], ask.analyst),
     )
     return tuple((number, what) for number, what in found)
 

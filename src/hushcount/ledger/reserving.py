@@ -9,24 +9,38 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.errors import CostOverrun, InvalidParameter, KeyReused, NotPermitted, ReservationClosed
 from hushcount.ledger import asks, refusal
+from hushcount.ledger.accounts import Payer, State
 from hushcount.ledger.asks import Answer, AskRow
-from hushcount.ledger.book import AccountKey, Book, State
-from hushcount.ledger.identity import named
-from hushcount.ledger.ledger import Account, Ask, Balance, Quote, Refusal, Reservation, StoredRelease
+from hushcount.ledger.book import Book, look
+from hushcount.ledger.ledger import Account, Ask, Balance, Quote, Refusal, Reservation, Role, StoredRelease
 from hushcount.ledger.limits import Limit, Mode, more_like
-from hushcount.ledger.settling import may_settle_late
+from hushcount.ledger.names import named
+from hushcount.ledger.settling import may_settle_late, within
 from hushcount.ledger.standing import accounts_of, standing
 from hushcount.ledger.windows import SHOWN, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What an ask would do to its accounts: charge `spent` to each of `charged`, the others have paid already."""
+    """What an ask would do to its accounts.
 
-    keys: list[AccountKey]
+    Attributes:
+        role: what the analyst is here.
+        payers: all accounts concerned.
+        charged: those that have not paid for a stored answer yet.
+        worst: what each of them must have room for. Whether there is room is decided by this alone: what a stored
+            answer cost in fact was read from the data, and is told to nobody who has not paid for it.
+        limits: the limits in force.
+        balances: of all payers.
+        over: the accounts without room.
+        stored: the stored answer that would be handed over.
+    """
+
+    role: Role
+    payers: list[Payer]
     charged: list[State]
-    spent: Spent
-    limits: dict[AccountKey, Limit]
+    worst: Spent
+    limits: dict[Payer, Limit]
     balances: tuple[Balance, ...]
     over: tuple[State, ...]
     stored: Answer | None
@@ -34,12 +48,12 @@ class Decision:
     @property
     def refused(self) -> list[State]:
         """The accounts that refuse."""
-        return [state for state in self.over if self.limits[state.key].mode == "enforce"]
+        return [state for state in self.over if self.limits[state.payer].mode == "enforce"]
 
     @property
     def mode(self) -> Mode:
         """Says "track" if a limit concerned is only tracked, or if there is none at all: then the result is marked."""
-        modes = [self.limits[key].mode for key in self.keys if key in self.limits]
+        modes = [self.limits[payer].mode for payer in self.payers if payer in self.limits]
         return "enforce" if modes and "track" not in modes else "track"
 
 
@@ -54,32 +68,43 @@ def validate(ask: Ask) -> None:
 
 def decide(book: Book, ask: Ask) -> Decision:
     """What the ask would be charged, to whom, and who refuses. Changes nothing that is written."""
-    person = standing(book.rows, ask.analyst, book.entity)
+    person = standing(book.transaction, ask.analyst, book.entity)
     if person.role == "auditor":
         raise NotPermitted(f"{ask.analyst!r} is an auditor here: auditors read the ledger and ask no questions.")
-    keys = accounts_of(ask.analyst, person.groups, book.entity)
+    payers = accounts_of(ask.analyst, person.groups, book.entity)
+    worst = zcdp.spent(ask.cost)
     stored = None if ask.fresh else asks.canonical_answer(book, ask.version, asks.query_digest(ask))
-    have = asks.paid(book, stored.number, keys=keys) if stored else set()
-    spent = stored.spent if stored else zcdp.spent(ask.cost)
-    states, limits = book.load(keys), book.limits(keys)
-    balances = tuple(book.balance(state, limits.get(state.key)) for state in states)
-    charged = [state for state in states if state.key not in have]
+    if stored is not None and not within(stored.spent, worst):
+        # Asked for less than the stored answer cost: as in `settle`, that one is not handed over.
+        stored = None
+    have = asks.paid(book, stored.number, payers=payers) if stored else set()
+    states, limits = book.load(payers), book.limits(payers)
+    balances = tuple(book.balance(state, limits.get(state.payer)) for state in states)
     over = tuple(
         state
         for state, balance in zip(states, balances, strict=True)
-        if state.key not in have and balance.left is not None and not _fits(spent, balance.left)
+        if state.payer not in have and balance.left is not None and not _fits(worst, balance.left)
     )
-    return Decision(keys=keys, charged=charged, spent=spent, limits=limits, balances=balances, over=over, stored=stored)
+    return Decision(
+        role=person.role,
+        payers=payers,
+        charged=[state for state in states if state.payer not in have],
+        worst=worst,
+        limits=limits,
+        balances=balances,
+        over=over,
+        stored=stored,
+    )
 
 
 def quote(book: Book, ask: Ask) -> Quote:
     """What `reserve` would do now."""
     decision = decide(book, ask)
     lefts = [balance.left for balance in decision.balances if balance.left is not None and _enforced(balance)]
-    counts = [count for left in lefts if (count := more_like(left, decision.spent)) is not None]
+    counts = [count for left in lefts if (count := more_like(left, decision.worst)) is not None]
     mine = any(state.kind == "analyst" for state in decision.charged)
     return Quote(
-        charge=decision.spent if mine else Spent(),
+        charge=decision.worst if mine else Spent(),
         stored=decision.stored is not None,
         refusal=_explain(book, ask, decision) if decision.refused else None,
         balances=decision.balances,
@@ -95,9 +120,9 @@ def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
     decision = decide(book, ask)
     if decision.refused:
         raise refusal.error(_explain(book, ask, decision))
-    row = replace(asks.make_row(book, ask, decision.keys), mode=decision.mode)
+    row = replace(asks.make_row(book, ask, decision.payers), mode=decision.mode)
     for state in decision.charged:
-        limit = decision.limits.get(state.key)
+        limit = decision.limits.get(state.payer)
         state.roll(book.now, limit.window if limit is not None and limit.window != "none" else SHOWN)
         state.queries += 1
         book.save(state)
@@ -109,8 +134,8 @@ def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
 def _hold(book: Book, row: AskRow, decision: Decision, *, expires: int) -> Reservation:
     row.expires = expires
     book.expiry = min(book.expiry, expires)
-    lines = [state.move(reserved=decision.spent) for state in decision.charged]
-    over = [list(state.key) for state in decision.over]
+    lines = [state.move(reserved=decision.worst) for state in decision.charged]
+    over = [list(state.payer) for state in decision.over]
     book.append("reserve", row.analyst, ask=asks.as_body(row), lines=lines, over=over, limits=_seen(decision))
     asks.insert(book, row)
     book.flush()
@@ -122,32 +147,38 @@ def _repeat(book: Book, row: AskRow, decision: Decision) -> StoredRelease:
     """Hand over a stored answer: charged to whoever has not paid for it, and recorded also if that is nobody."""
     if decision.stored is None:  # pragma: no cover (the caller looked)
         raise LookupError(row.number)
+    spent = decision.stored.spent
     mine = any(state.kind == "analyst" for state in decision.charged)
     row.state, row.answer = "settled", decision.stored.number
-    row.charge(decision.spent if mine else Spent())
-    lines = [state.move(spent=decision.spent) for state in decision.charged]
-    over = [list(state.key) for state in decision.over]
+    row.charge(spent if mine else Spent())
+    over = [list(state.payer) for state in decision.over if not _fits(spent, state.left(decision.limits[state.payer]))]
+    lines = [state.move(spent=spent) for state in decision.charged]
     book.append("repeat", row.analyst, ask=asks.as_body(row), lines=lines, over=over, limits=_seen(decision))
     asks.insert(book, row)
-    asks.hold(book, decision.stored.number, keys=[state.key for state in decision.charged])
+    asks.hold(book, decision.stored.number, payers=[state.payer for state in decision.charged])
     book.flush()
     return asks.hand_out(book, decision.stored, row=row, charged=row.charged)
 
 
 def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | StoredRelease:
-    """The same key again: what it got before, if it is the same request."""
+    """The same key again: what it got before, if it is the same request. Nothing is written for it."""
     entity, row = earlier
-    if entity != book.entity or row.request != asks.request_digest(ask):
+    if row.request != asks.request_digest(ask):
         raise KeyReused(
             f"the key {ask.key!r} was used for another request ({row.what or 'no words given'}, at "
             f"{moment(row.made):%Y-%m-%d %H:%M} UTC). Use a new key for a new question; nothing was charged now."
         )
+    if entity != book.entity:
+        # The data set has moved to another population since; what was asked then is where it was asked.
+        book = look(book.transaction, entity, follow=False)
     if row.answer is not None:
         stored = asks.answer(book, row.answer)
         return asks.hand_out(book, stored, row=row)
     if row.state == "overrun":
         raise CostOverrun(f"the query of key {ask.key!r} used more than was reserved: it was charged, not released.")
-    if row.state == "expired" and not may_settle_late(book, row):
+    # A book that the data set has left may hold reservations that nobody came by to charge yet.
+    over = row.state == "expired" or row.expires <= book.now
+    if over and not may_settle_late(book, row):
         raise ReservationClosed(
             f"the reservation of key {ask.key!r} expired in an earlier window and was charged in full. Use a new key."
         )
@@ -156,14 +187,14 @@ def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | S
             f"the data changed while the query of key {ask.key!r} was running; what was held for it stays charged "
             "unless it is refunded. Use a new key to ask the new data."
         )
-    book.flush()
     return asks.reservation(book, row)
 
 
 def _explain(book: Book, ask: Ask, decision: Decision) -> Refusal:
-    short = tuple(b for s in decision.refused for b in decision.balances if (b.account.kind, b.account.name) == s.key)
+    short = tuple(b for s in decision.refused for b in decision.balances if (b.account.kind, b.account.name) == s.payer)
     enforced = tuple(balance for balance in decision.balances if _enforced(balance))
-    return refusal.explain(book, ask, asked=decision.spent, short=short, enforced=enforced)
+    everybody = decision.role != "analyst"
+    return refusal.explain(book, ask, short=short, enforced=enforced, everybody=everybody)
 
 
 def _enforced(balance: Balance) -> bool:
@@ -179,7 +210,7 @@ def _seen(decision: Decision) -> list[list[str]]:
     """The limits that were held against, for the log: a replay needs no other book to check them."""
     rows = []
     for state in decision.charged:
-        limit = decision.limits.get(state.key)
+        limit = decision.limits.get(state.payer)
         if limit is not None:
-            rows.append([*state.key, str(limit.ceiling.rho), str(limit.ceiling.delta), limit.window, limit.mode])
+            rows.append([*state.payer, str(limit.ceiling.rho), str(limit.ceiling.delta), limit.window, limit.mode])
     return rows

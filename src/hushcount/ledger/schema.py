@@ -1,16 +1,23 @@
 """The tables of a ledger and their versions.
 
-A migration is a list of statements that brings a ledger from one version to the next; none is ever changed or removed.
+A migration is a list of steps that brings a ledger from one version to the next; none is ever changed or removed.
 A ledger written by a newer version than this one is refused: reading half of it would be a budget half enforced.
 
-Everything of one data set hangs on its row in `books`; whoever holds that row may change the rest. `log` is the truth:
-all other tables can be computed from it, and `verify` does.
+Everything of one population hangs on its row in `books`; whoever holds that row may change the rest. `log` is the
+truth: all other tables can be computed from it, and `verify` does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from hushcount.errors import LedgerUnavailable
-from hushcount.ledger.store import Dialect, Rows
+from hushcount.ledger.migration import enter_catalog
+from hushcount.ledger.store import Transaction
+
+# A statement, or what SQL cannot do, which returns what it did in sentences.
+Step: TypeAlias = str | Callable[[Transaction], str]
 
 # Amounts are TEXT: exact decimals, added in Python. Moments are microseconds since 1970.
 _FIRST = (
@@ -58,19 +65,66 @@ _FIRST = (
         entity TEXT NOT NULL, person TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (entity, person))""",
     "CREATE TABLE members (analyst TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (analyst, name))",
 )
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+# The catalog: data sets by their identities, each in the book of its population. What the names and versions of the
+# first version said is carried over by `migration.enter_catalog` before their tables go.
+_SECOND = (
+    """CREATE TABLE datasets (
+        id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, entity TEXT NOT NULL, person TEXT, facts TEXT NOT NULL,
+        made BIGINT NOT NULL, by_whom TEXT NOT NULL)""",
+    "CREATE INDEX datasets_by_entity ON datasets (entity)",
+    "CREATE TABLE identities (identity TEXT PRIMARY KEY, dataset TEXT NOT NULL)",
+    "CREATE INDEX identities_by_dataset ON identities (dataset)",
+    # What holds for the ledger as a whole: the fingerprint of its secret.
+    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    # The hashes that entries had before something was taken out of them, for whoever kept one.
+    """CREATE TABLE redacted (
+        entity TEXT NOT NULL, seq BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (entity, seq))""",
+    "CREATE INDEX redacted_by_hash ON redacted (hash)",
+    "ALTER TABLE books ADD COLUMN merged TEXT",
+    "CREATE INDEX books_merged ON books (merged) WHERE merged IS NOT NULL",
+    "ALTER TABLE asks ADD COLUMN dataset TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE releases ADD COLUMN dataset TEXT NOT NULL DEFAULT ''",
+    # A refusal reads the latest charges to a population, however many repeats came after them.
+    """CREATE INDEX asks_paid ON asks (entity, number)
+        WHERE (answer IS NULL OR answer = number) AND state <> 'refunded'""",
+    enter_catalog,
+    "DROP TABLE names",
+    "DROP TABLE versions",
+)
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (_FIRST, _SECOND)
 # Tables whose rows `verify` computes from the log; `books` holds the heads of the chains.
-TABLES = ("log", "names", "versions", "accounts", "asks", "releases", "holders", "limits", "roles", "members")
+TABLES = (
+    *("log", "accounts", "asks", "releases", "holders", "limits", "roles", "members"),
+    *("datasets", "identities", "settings", "redacted"),
+)
+# By these a schema is known for a ledger, of whatever version.
+SIGNS = frozenset({"books", "log", "accounts", "asks", "releases", "holders", "limits", "roles", "members"})
 
 
-def migrate(rows: Rows, dialect: Dialect, *, version: int) -> int:
-    """Bring a ledger of `version` (0: empty) to the newest; the caller's transaction makes it all or nothing."""
-    newest = len(MIGRATIONS)
-    if version > newest:
+def newest_version() -> int:
+    """The schema version that this hushcount writes."""
+    return len(MIGRATIONS)
+
+
+def migrate(transaction: Transaction, *, version: int) -> str:
+    """Bring a ledger of `version` (0: empty) to the newest; returns what was changed in it, in sentences.
+
+    The caller's transaction makes it all or nothing.
+    """
+    said = []
+    for steps in MIGRATIONS[version:]:
+        for step in steps:
+            if callable(step):
+                said.append(step(transaction))
+            else:
+                transaction.write([(step.format(blob=transaction.dialect.blob), ())])
+    return " ".join(sentence for sentence in said if sentence)
+
+
+def refuse_newer(version: int) -> None:
+    """Refuse a ledger that a later version wrote."""
+    if version > newest_version():
         raise LedgerUnavailable(
-            f"the ledger is of schema version {version}, this hushcount reads up to {newest}: a newer version wrote "
-            f"it. Install that version; the ledger was left as it is."
+            f"the ledger is of schema version {version}, this hushcount reads up to {newest_version()}: a newer "
+            "version wrote it. Install that version; the ledger was left as it is."
         )
-    for statements in MIGRATIONS[version:]:
-        rows.write([(statement.format(blob=dialect.blob), ()) for statement in statements])
-    return newest

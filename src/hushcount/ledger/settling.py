@@ -6,8 +6,9 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.errors import InvalidParameter, ReservationClosed
 from hushcount.ledger import asks
+from hushcount.ledger.accounts import Payer
 from hushcount.ledger.asks import Answer, AskRow
-from hushcount.ledger.book import NEVER, AccountKey, Book
+from hushcount.ledger.book import NEVER, Book
 from hushcount.ledger.chain import digest
 from hushcount.ledger.ledger import Reservation, StoredRelease
 from hushcount.model.costs import Cost
@@ -26,7 +27,7 @@ def sweep(book: Book) -> None:
     for row in asks.due(book):
         row.state = "expired"
         row.charge(row.held)
-        lines = _move(book, row, dict.fromkeys(row.keys, row.held), at=row.expires)
+        lines = _move(book, row, dict.fromkeys(row.payers, row.held), at=row.expires)
         _end(book, row, kind="expire", lines=lines)
     upcoming = asks.next_due(book)
     book.expiry = NEVER if upcoming is None else upcoming
@@ -84,14 +85,16 @@ def settle(book: Book, reservation: Reservation, *, cost: Cost, payload: bytes) 
     if actual.rho > held.rho or actual.delta > held.delta:
         return None, _overrun(book, row, actual)
     shared = asks.canonical_answer(book, row.version, row.query)
-    if shared is not None and not row.fresh and _within(shared.spent, held):
+    if shared is not None and not row.fresh and within(shared.spent, held):
         return _join(book, row, shared), ""
     return _store(book, row, cost=cost, payload=payload, first=shared is None), ""
 
 
 def may_settle_late(book: Book, row: AskRow) -> bool:
-    """Whether an expired ask may still be answered: no window that paid for it has been renewed since."""
-    return all(state.opened <= row.expires and book.now < state.until for state in book.load(row.keys))
+    """Whether an expired ask may still be answered: no window that paid for it was renewed, and the book is open."""
+    if book.merged is not None:
+        return False
+    return all(state.opened <= row.expires and book.now < state.until for state in book.load(row.payers))
 
 
 def _store(book: Book, row: AskRow, *, cost: Cost, payload: bytes, first: bool) -> StoredRelease:
@@ -103,25 +106,25 @@ def _store(book: Book, row: AskRow, *, cost: Cost, payload: bytes, first: bool) 
     made = Answer(
         number=row.number, version=row.version, cost=cost, made=book.now, digest=digest(payload), canonical=first
     )
-    lines = [] if late else _move(book, row, dict.fromkeys(row.keys, spent), at=book.now)
+    lines = [] if late else _move(book, row, dict.fromkeys(row.payers, spent), at=book.now)
     stored = {"answer": row.number, "digest": made.digest, "cost": cost.to_json(), "canonical": int(first)}
     _end(book, row, kind="late" if late else "settle", lines=lines, **stored)
     asks.keep(book, row, made, payload=payload)
-    asks.hold(book, row.number, keys=row.keys)
+    asks.hold(book, row.number, payers=row.payers)
     book.flush()
     return asks.hand_out(book, made, row=row, charged=row.charged, payload=payload)
 
 
 def _join(book: Book, row: AskRow, shared: Answer) -> StoredRelease:
     """Someone settled the same question first: give their answer, charge whoever has not paid for it, drop ours."""
-    late, have = row.state == "expired", asks.paid(book, shared.number, keys=row.keys)
-    charge: dict[AccountKey, Spent] = {key: shared.spent for key in row.keys if key not in have}
+    late, have = row.state == "expired", asks.paid(book, shared.number, payers=row.payers)
+    charge: dict[Payer, Spent] = {payer: shared.spent for payer in row.payers if payer not in have}
     if not late:
         row.charge(charge.get(("analyst", row.analyst), _NOTHING))
     row.state, row.touched, row.answer = "settled", 1, shared.number
     lines = [] if late else _move(book, row, charge, at=book.now)
     _end(book, row, kind="late" if late else "settle", lines=lines, answer=shared.number)
-    asks.hold(book, shared.number, keys=[key for key in row.keys if key not in have])
+    asks.hold(book, shared.number, payers=[payer for payer in row.payers if payer not in have])
     book.flush()
     return asks.hand_out(book, shared, row=row, charged=row.charged)
 
@@ -132,7 +135,7 @@ def _overrun(book: Book, row: AskRow, actual: Spent) -> str:
     used = Spent(rho=max(actual.rho, held.rho), delta=max(actual.delta, held.delta))
     row.state, row.touched = "overrun", 1
     row.charge(used)
-    charge = dict.fromkeys(row.keys, used - held if late else used)
+    charge = dict.fromkeys(row.payers, used - held if late else used)
     _end(book, row, kind="overrun", lines=_move(book, row, charge, at=book.now, freed=not late))
     book.flush()
     return (
@@ -141,14 +144,12 @@ def _overrun(book: Book, row: AskRow, actual: Spent) -> str:
     )
 
 
-def _move(
-    book: Book, row: AskRow, charge: dict[AccountKey, Spent], *, at: int, freed: bool = True
-) -> list[list[object]]:
+def _move(book: Book, row: AskRow, charge: dict[Payer, Spent], *, at: int, freed: bool = True) -> list[list[object]]:
     """Take what was held off every account of the ask and put what is charged in its place; returns the log's lines."""
     back, lines = _NOTHING - row.held if freed else _NOTHING, []
-    for state in book.load(row.keys):
+    for state in book.load(row.payers):
         state.roll(at, state.period)
-        lines.append(state.move(reserved=back, spent=charge.get(state.key, _NOTHING)))
+        lines.append(state.move(reserved=back, spent=charge.get(state.payer, _NOTHING)))
         book.save(state)
     return lines
 
@@ -167,5 +168,6 @@ def _find(book: Book, reservation: Reservation) -> AskRow:
     return row
 
 
-def _within(spent: Spent, held: Spent) -> bool:
+def within(spent: Spent, held: Spent) -> bool:
+    """Whether an amount is covered by another."""
     return spent.rho <= held.rho and spent.delta <= held.delta

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from contextlib import suppress
 from typing import TypeVar
 
-from hushcount.errors import CostOverrun, LedgerUnavailable, ReservationClosed
-from hushcount.ledger import history, policy, replay, reserving, settling
-from hushcount.ledger.book import Book, Clock, lock_book, look
-from hushcount.ledger.identity import entity_of, look_data, open_data
+from hushcount.errors import ClockImplausible, CostOverrun, ReservationClosed
+from hushcount.ledger import history, policy, replay, reserving, settling, timekeeping
+from hushcount.ledger.book import Book, lock_book, look, rule_book
+from hushcount.ledger.catalog import Catalog
+from hushcount.ledger.datasets import look_population, open_population
 from hushcount.ledger.ledger import (
     EVERY,
     Account,
     Ask,
     Balance,
+    ClockDeed,
     Entry,
     Page,
     Proof,
@@ -27,29 +29,27 @@ from hushcount.ledger.ledger import (
     Verdict,
 )
 from hushcount.ledger.limits import Limit
+from hushcount.ledger.sql_catalog import SqlCatalog
 from hushcount.ledger.standing import require
-from hushcount.ledger.store import Conflict, Database
+from hushcount.ledger.store import Database, Transaction, run
 from hushcount.model.costs import Cost
 
 _T = TypeVar("_T")
-_TRIES = 20
-
-
-def utc_now() -> datetime:
-    """The clock on the wall."""
-    return datetime.now(UTC)
 
 
 class SqlLedger:
     """A ledger in a database; implements `Ledger`. Safe to share between threads if the database is.
 
     Args:
-        database: where it is kept.
-        clock: tells the time; going backwards, it is not believed.
+        database: where it is kept; a ledger was founded there.
+        founded: whether that was just now.
+        migrated: what opening it changed.
     """
 
-    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
-        self._database, self._clock = database, clock
+    def __init__(self, database: Database, *, founded: bool = False, migrated: str = "") -> None:
+        self._database = database
+        self.catalog: Catalog = SqlCatalog(database)
+        self.founded, self.migrated = founded, migrated
         # Whoever forgets to close it lets go of the database when the ledger is forgotten; not at exit, where a forked
         # process could end a conversation that is its parent's.
         weakref.finalize(self, database.close).atexit = False
@@ -57,38 +57,30 @@ class SqlLedger:
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""
         reserving.validate(ask)
-        with self._database.reading() as rows:
-            book = look_data(rows, ask.dataset, version=ask.version, clock=self._clock)
-            return reserving.quote(book, ask)
+        with self._database.reading() as transaction:
+            return reserving.quote(look_population(transaction, ask.dataset), ask)
 
     def reserve(self, ask: Ask) -> Reservation | StoredRelease:
         """See `Ledger.reserve`."""
         reserving.validate(ask)
-        for _ in range(_TRIES):
-            try:
-                with self._database.writing() as rows:
-                    book = open_data(
-                        rows, self._database.dialect, dataset=ask.dataset, version=ask.version, clock=self._clock
-                    )
-                    settling.sweep(book)
-                    return reserving.reserve(book, ask)
-            except Conflict:
-                # Another transaction bound this version, name or key at the same moment. It has committed, so what is
-                # decided now is decided with it in sight.
-                continue
-        raise LedgerUnavailable("the ledger is too busy: the same data was bound again and again; try again.")
+
+        def verb(transaction: Transaction) -> Reservation | StoredRelease:
+            book = open_population(transaction, ask.dataset)
+            settling.sweep(book)
+            return reserving.reserve(book, ask)
+
+        return run(self._database, verb)
 
     def touch(self, reservation: Reservation) -> None:
         """See `Ledger.touch`."""
-        _on_book(self._database, self._clock, entity=reservation.entity, verb=lambda b: settling.touch(b, reservation))
+        _on_book(self._database, reservation.entity, lambda book: settling.touch(book, reservation))
 
     def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes) -> StoredRelease:
         """See `Ledger.settle`."""
         release, problem = _on_book(
             self._database,
-            self._clock,
-            entity=reservation.entity,
-            verb=lambda b: settling.settle(b, reservation, cost=cost, payload=payload),
+            reservation.entity,
+            lambda book: settling.settle(book, reservation, cost=cost, payload=payload),
         )
         if release is None:
             raise CostOverrun(problem)
@@ -96,68 +88,67 @@ class SqlLedger:
 
     def refund(self, reservation: Reservation) -> None:
         """See `Ledger.refund`."""
-        _on_book(self._database, self._clock, entity=reservation.entity, verb=lambda b: settling.refund(b, reservation))
+        _on_book(self._database, reservation.entity, lambda book: settling.refund(book, reservation))
 
     def balance(self, account: Account) -> Balance:
         """See `Ledger.balance`."""
-        with self._database.reading() as rows:
-            book = look(rows, account.entity, self._clock)
+        with self._database.reading() as transaction:
+            book = look(transaction, account.entity)
         if book.now >= book.expiry:
-            _on_book(self._database, self._clock, entity=account.entity, verb=lambda _: None)
-        with self._database.reading() as rows:
-            book = look(rows, account.entity, self._clock)
-            key = (account.kind, account.entity if account.kind == "dataset" else account.name)
-            (state,) = book.load([key])
-            return book.balance(state, book.limits([key]).get(key))
-
-    def entity_of(self, dataset: str, version: str) -> str | None:
-        """See `Ledger.entity_of`."""
-        with self._database.reading() as rows:
-            return entity_of(rows, dataset, version)
+            # Under a clock that is not believed nothing expires; one can still look.
+            with suppress(ClockImplausible):
+                _on_book(self._database, book.entity, lambda _: None)
+        with self._database.reading() as transaction:
+            book = look(transaction, account.entity)
+            payer = (account.kind, book.entity if account.kind == "dataset" else account.name)
+            (state,) = book.load([payer])
+            return book.balance(state, book.limits([payer]).get(payer))
 
     def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
         """See `Ledger.history`."""
-        with self._database.reading() as rows:
-            return history.entries(rows, page, by=by)
+        with self._database.reading() as transaction:
+            return history.entries(transaction, page, by=by)
 
     def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
         """See `Ledger.usage`."""
-        with self._database.reading() as rows:
-            require(rows, by, entity=entity, roles=("owner", "auditor"), deed="see what everybody spent")
-            return history.uses(rows, entity)
+        with self._database.reading() as transaction:
+            require(transaction, by, entity=entity, roles=("owner", "auditor"), deed="see what everybody spent")
+            return history.uses(transaction, entity)
 
     def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
         """See `Ledger.set_limit`."""
-        with self._database.writing() as rows:
-            policy.set_limit(policy.rule_book(rows, self._database.dialect, self._clock), account, limit=limit, by=by)
+        run(self._database, lambda open_: policy.set_limit(rule_book(open_), account, limit=limit, by=by))
 
     def grant(self, person: str, role: Role | None, *, entity: str = EVERY, by: str) -> None:
         """See `Ledger.grant`."""
-        with self._database.writing() as rows:
-            book = policy.rule_book(rows, self._database.dialect, self._clock)
-            policy.grant(book, person, role=role, entity=entity, by=by)
+        run(self._database, lambda open_: policy.grant(rule_book(open_), person, role=role, entity=entity, by=by))
 
     def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
         """See `Ledger.enroll`."""
-        with self._database.writing() as rows:
-            book = policy.rule_book(rows, self._database.dialect, self._clock)
-            policy.enroll(book, analyst, group=group, by=by, member=member)
+        run(self._database, lambda open_: policy.enroll(rule_book(open_), analyst, group=group, by=by, member=member))
+
+    def set_clock(self, deed: ClockDeed, *, by: str) -> str:
+        """See `Ledger.set_clock`."""
+        return run(self._database, lambda open_: timekeeping.set_clock(open_, deed, by=by))
 
     def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
         """See `Ledger.verify`."""
-        with self._database.reading() as rows:
-            return replay.verify(rows, anchors or {})
+        with self._database.reading() as transaction:
+            return replay.verify(transaction, anchors or {})
 
     def close(self) -> None:
         """See `Ledger.close`."""
         self._database.close()
 
 
-def _on_book(database: Database, clock: Clock, *, entity: str, verb: Callable[[Book], _T]) -> _T:
+def _on_book(database: Database, entity: str, verb: Callable[[Book], _T]) -> _T:
     """Run a verb on a book, locked, with all expired reservations charged."""
-    with database.writing() as rows:
-        book = lock_book(rows, database.dialect, entity=entity, clock=clock)
+
+    def swept(transaction: Transaction) -> _T:
+        book = lock_book(transaction, entity)
         if book is None:
             raise ReservationClosed("this ledger does not know the reservation; it was made in another ledger.")
         settling.sweep(book)
         return verb(book)
+
+    return run(database, swept)

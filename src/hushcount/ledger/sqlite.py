@@ -9,65 +9,137 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
-from hushcount.errors import LedgerUnavailable
-from hushcount.ledger.book import Clock
+from hushcount.errors import LedgerForeign, LedgerMissing, LedgerUnavailable
+from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
-from hushcount.ledger.schema import migrate
-from hushcount.ledger.sql import SqlLedger, utc_now
-from hushcount.ledger.store import Conflict, Dialect, Row, Statement, Value
+from hushcount.ledger.sql import SqlLedger
+from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Transaction, Value, utc_now
+from hushcount.ledger.windows import micros
 
 _WAIT_SECONDS = 30.0
 _APPLICATION = 0x68757368  # "hush", so that a file of another program is not taken for a ledger
+_HEADER_BYTES = 100
 
 
-def open_sqlite(path: str | Path, *, clock: Clock = utc_now, create: bool = True) -> Ledger:
-    """The ledger in this file.
+def found_sqlite(path: str | Path, founding: Founding, *, clock: Clock = utc_now) -> Ledger:
+    """Found a ledger in this file, or open the one that somebody else founded there meanwhile.
+
+    It is made as a draft and appears under its name when it is complete: nobody can ever open it without its rules.
 
     Args:
-        path: the file. Its folder must exist.
+        path: the file. Its folder is made if need be.
+        founding: what the ledger begins with.
         clock: tells the time.
-        create: make the file if it is not there. Say False where a missing ledger would mean a forgotten budget.
+
+    Raises:
+        LedgerForeign: there is a file that is not a ledger; it was not written to.
+        LedgerUnavailable: no ledger can be kept there.
+        SecretUnusable: the ledger that is there has another secret.
     """
-    return SqlLedger(SqliteDatabase(Path(path), create=create), clock)
+    path, made = Path(path), False
+    if path.exists():
+        # Here to complete what an older version broke off; a ledger that is whole is left as it is.
+        database = SqliteDatabase(path, clock=clock)
+        try:
+            made = found(database, founding)
+        finally:
+            database.close()
+    else:
+        made = _make(path, founding, clock)
+    database = SqliteDatabase(path, clock=clock)
+    return _opened(database, founding.secret, path, founded=made)
+
+
+def open_sqlite(path: str | Path, *, secret: str, clock: Clock = utc_now) -> Ledger:
+    """The ledger in this file. Never makes one.
+
+    Args:
+        path: the file.
+        secret: the fingerprint of the secret that answers are drawn under.
+        clock: tells the time.
+
+    Raises:
+        LedgerMissing: there is no such file.
+        LedgerForeign: the file is not a ledger; it was not written to.
+        SecretUnusable: the ledger was founded with another secret.
+    """
+    return _opened(SqliteDatabase(Path(path), clock=clock), secret, Path(path), founded=False)
+
+
+def _opened(database: SqliteDatabase, secret: str, path: Path, *, founded: bool) -> Ledger:
+    try:
+        migrated = bring_up_to_date(database, secret, place=f"at {str(path)!r}")
+    except BaseException:
+        database.close()
+        raise
+    return SqlLedger(database, founded=founded, migrated=migrated)
 
 
 class SqliteDatabase:
-    """One SQLite file; implements `Database`. Threads take turns on one connection; a forked child opens its own."""
+    """One SQLite file; implements `Database`. Threads take turns on one connection; a forked child opens its own.
 
-    dialect = Dialect(blob="BLOB", lock="")
+    Args:
+        path: a file that holds a ledger, or an empty draft that is to hold one.
+        clock: tells the time.
+        draft: whether it is a draft, of which nobody else knows yet.
+    """
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
-        self._path, self._lock = path, threading.RLock()
-        if not create and not path.exists():
-            raise LedgerUnavailable(
-                f"there is no ledger at {str(path)!r}; it is not made anew, so no budget is forgotten."
-            )
+    def __init__(self, path: Path, *, clock: Clock = utc_now, draft: bool = False) -> None:
+        self._path, self._clock, self._lock = path, clock, threading.RLock()
+        self._draft = draft
         with _named(path):
-            _make_private(path)
+            if not draft:
+                _refuse_foreign(path)
         self._process = os.getpid()
         self._connection = self._connect()
-        try:
-            self._migrate()
-        except BaseException:
-            self.close()
-            raise
 
     @contextmanager
-    def writing(self) -> Iterator[SqliteRows]:
+    def writing(self) -> Iterator[SqliteTransaction]:
         """See `Database.writing`."""
-        with self._transaction("BEGIN IMMEDIATE") as rows:
-            yield rows
+        with self._transaction("BEGIN IMMEDIATE") as transaction:
+            yield transaction
 
     @contextmanager
-    def reading(self) -> Iterator[SqliteRows]:
+    def reading(self) -> Iterator[SqliteTransaction]:
         """See `Database.reading`."""
-        with self._transaction("BEGIN DEFERRED") as rows:
-            yield rows
+        with self._transaction("BEGIN DEFERRED") as transaction:
+            yield transaction
+
+    def upgrading(self) -> AbstractContextManager[SqliteTransaction]:
+        """See `Database.upgrading`. Every writing transaction is alone."""
+        return self.writing()
+
+    def version(self, transaction: Transaction) -> int:
+        """See `Database.version`. Files of others were refused before they were opened."""
+        return int(transaction.fetch("PRAGMA user_version")[0][0])
+
+    def set_version(self, transaction: Transaction, version: int) -> None:
+        """See `Database.set_version`."""
+        transaction.write([(f"PRAGMA user_version = {version}", ()), (f"PRAGMA application_id = {_APPLICATION}", ())])
+
+    def scrub(self) -> None:
+        """See `Database.scrub`."""
+        with self._lock:
+            try:
+                self._connection.execute("VACUUM")
+                busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            except sqlite3.Error:
+                busy = 1
+        if busy:
+            raise LedgerUnavailable(
+                f"the ledger at {str(self._path)!r} was brought up to date, but what was taken out of it may still be "
+                f"on its free pages. End all programs that use it, then run: sqlite3 {str(self._path)!r} VACUUM"
+            )
+
+    def seal(self) -> None:
+        """Let a draft be used by many from now on; until here all of it is in the one file."""
+        self._connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
         """See `Database.close`."""
@@ -75,25 +147,18 @@ class SqliteDatabase:
             self._connection.close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[SqliteRows]:
+    def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
         with self._lock, _named(self._path):
             connection = self._current()
             connection.execute(begin)
             try:
-                yield SqliteRows(connection)
+                yield SqliteTransaction(connection, self._clock)
                 connection.execute("COMMIT")
             except BaseException:
                 # Also for an interrupt: a transaction left open would hold up every other process.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-
-    def _migrate(self) -> None:
-        with self.writing() as rows:
-            version = rows.fetch("PRAGMA user_version")[0][0]
-            newest = migrate(rows, self.dialect, version=version)
-            if newest != version:
-                rows.write([(f"PRAGMA user_version = {newest}", ()), (f"PRAGMA application_id = {_APPLICATION}", ())])
 
     def _current(self) -> sqlite3.Connection:
         """The connection, if the file is still the one that it was opened on."""
@@ -118,7 +183,7 @@ class SqliteDatabase:
                 self._path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
             try:
-                _prepare(connection, self._path)
+                _prepare(connection, draft=self._draft)
             except BaseException:
                 connection.close()
                 raise
@@ -127,35 +192,112 @@ class SqliteDatabase:
             return connection
 
 
-class SqliteRows:
-    """An open transaction on SQLite; implements `Rows`."""
+class SqliteTransaction:
+    """An open transaction on SQLite; implements `Transaction`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    dialect = Dialect(blob="BLOB", lock="")
+
+    def __init__(self, connection: sqlite3.Connection, clock: Clock) -> None:
+        self._connection, self._clock = connection, clock
 
     def fetch(self, sql: str, *values: Value) -> list[Row]:
-        """See `Rows.fetch`."""
+        """See `Transaction.fetch`."""
         return self._connection.execute(sql, values).fetchall()
 
     def write(self, statements: Sequence[Statement]) -> None:
-        """See `Rows.write`."""
+        """See `Transaction.write`."""
         for sql, values in statements:
             self._connection.execute(sql, values)
 
+    def now(self) -> int:
+        """See `Transaction.now`."""
+        return micros(self._clock())
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Set what the promises rest on; a file of another program is left alone."""
-    if connection.execute("PRAGMA application_id").fetchone()[0] not in {0, _APPLICATION}:
-        raise LedgerUnavailable(f"the file {str(path)!r} belongs to another program; name another.")
-    connection.execute("PRAGMA journal_mode = WAL")
+
+def _make(path: Path, founding: Founding, clock: Clock) -> bool:
+    """Found a ledger in a draft and give it its name; False if somebody else was first."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Readable by its owner alone; SQLite gives its side files the same mode.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+    except OSError as error:
+        raise _unkept(path, error) from None
+    draft = Path(name)
+    try:
+        database = SqliteDatabase(draft, clock=clock, draft=True)
+        try:
+            found(database, founding)
+            database.seal()
+        finally:
+            database.close()
+        return _publish(draft, path)
+    except OSError as error:
+        raise _unkept(path, error) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _publish(draft: Path, path: Path) -> bool:
+    """Give the draft its name. Linking fails if another process was first: then that one's ledger is the ledger."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return True
+
+
+def _unkept(path: Path, error: OSError) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"no ledger can be kept at {str(path)!r} ({error.strerror}); name a place that can be written with --ledger or "
+        "HUSHCOUNT_LEDGER. Nothing was charged."
+    )
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Look at a file without SQLite, which would write to it: whatever is not a ledger is left as it is."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        raise LedgerMissing(
+            f"there is no ledger at {str(path)!r}; none is made by opening it, so that no budget is forgotten."
+        ) from None
+    except IsADirectoryError:
+        raise LedgerForeign(f"{str(path)!r} is a folder and not a ledger; name another place.") from None
+    if not header:
+        raise LedgerForeign(
+            f"the file {str(path)!r} is empty, so it is not a ledger; if it was one, put it back from a backup. If "
+            "not, remove it or name another. It was left as it is."
+        )
+    if not header.startswith(b"SQLite format 3\0"):
+        raise LedgerForeign(f"the file {str(path)!r} is not a ledger; name another. It was left as it is.")
+    # The number is in the file itself, unless the first transaction ever has not been moved there from the log yet.
+    if int.from_bytes(header[68:72], "big") != _APPLICATION and not _is_ours_in_log(path):
+        raise LedgerForeign(
+            f"the file {str(path)!r} is a database of another program; name another. It was left as it is."
+        )
+
+
+def _is_ours_in_log(path: Path) -> bool:
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return False
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        return bool(connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION)
+
+
+def _prepare(connection: sqlite3.Connection, *, draft: bool) -> None:
+    """Set what the promises rest on."""
+    if not draft:
+        connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _make_private(path: Path) -> None:
-    """Make the file, readable by its owner alone, if it is not there. SQLite gives its side files the same mode."""
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 @contextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hushcount.errors import NotPermitted
-from hushcount.ledger.book import AccountKey
+from hushcount.ledger.accounts import Payer
 from hushcount.ledger.ledger import EVERY, Role
-from hushcount.ledger.store import Rows
+from hushcount.ledger.store import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +18,9 @@ class Standing:
     groups: tuple[str, ...]
 
 
-def standing(rows: Rows, person: str, entity: str) -> Standing:
+def standing(transaction: Transaction, person: str, entity: str) -> Standing:
     """A person's role and groups. The role for this data set goes before the general one; without any: analyst."""
-    found = rows.fetch(
+    found = transaction.fetch(
         "SELECT 'role', entity, role FROM roles WHERE person = ? AND entity IN (?, ?) "
         "UNION ALL SELECT 'group', '', name FROM members WHERE analyst = ? ORDER BY 1, 2, 3",
         person,
@@ -33,14 +33,14 @@ def standing(rows: Rows, person: str, entity: str) -> Standing:
     return Standing(role=roles.get(entity) or roles.get(EVERY) or "analyst", groups=groups)
 
 
-def accounts_of(analyst: str, groups: tuple[str, ...], entity: str) -> list[AccountKey]:
+def accounts_of(analyst: str, groups: tuple[str, ...], entity: str) -> list[Payer]:
     """The accounts that are charged together: the analyst's, their groups', the data set's."""
     return [("analyst", analyst), *(("group", group) for group in groups), ("dataset", entity)]
 
 
-def owners(rows: Rows, entity: str) -> tuple[str, ...]:
+def owners(transaction: Transaction, entity: str) -> tuple[str, ...]:
     """Whom to ask."""
-    found = rows.fetch(
+    found = transaction.fetch(
         "SELECT DISTINCT person FROM roles WHERE role = 'owner' AND entity IN (?, ?) ORDER BY person LIMIT 5",
         entity,
         EVERY,
@@ -48,11 +48,11 @@ def owners(rows: Rows, entity: str) -> tuple[str, ...]:
     return tuple(person for (person,) in found)
 
 
-def require(rows: Rows, person: str, *, entity: str, roles: tuple[Role, ...], deed: str) -> None:
+def require(transaction: Transaction, person: str, *, entity: str, roles: tuple[Role, ...], deed: str) -> None:
     """Refuse a deed to whoever has none of the roles that allow it."""
-    has = standing(rows, person, entity).role
+    has = standing(transaction, person, entity).role
     if has not in roles:
-        whom = ", ".join(owners(rows, entity)) or "nobody yet"
+        whom = ", ".join(owners(transaction, entity)) or "nobody yet"
         raise NotPermitted(
             f"{person!r} may not {deed}: that is for {' and '.join(f'{role}s' for role in roles)}, and their role is "
             f"{has}. Owners here: {whom}."

@@ -6,14 +6,20 @@ the two differ are the few fields of `Dialect`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeAlias, TypeVar
 
+from hushcount.errors import LedgerUnavailable
+
+Clock: TypeAlias = Callable[[], datetime]
 Value: TypeAlias = str | int | bytes | None
 Row: TypeAlias = tuple[Any, ...]
 Statement: TypeAlias = tuple[str, tuple[Value, ...]]
+_T = TypeVar("_T")
+_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +36,10 @@ class Dialect:
     lock: str
 
 
-class Rows(Protocol):
+class Transaction(Protocol):
     """An open transaction."""
+
+    dialect: Dialect
 
     def fetch(self, sql: str, *values: Value) -> list[Row]:
         """Run one statement and return its rows."""
@@ -39,21 +47,54 @@ class Rows(Protocol):
     def write(self, statements: Sequence[Statement]) -> None:
         """Run statements that return nothing, in order."""
 
+    def now(self) -> int:
+        """The moment by the store's own clock, in microseconds since 1970."""
+
 
 class Database(Protocol):
-    """A database that holds one ledger."""
+    """A database that holds one ledger, or may come to hold one."""
 
-    dialect: Dialect
-
-    def writing(self) -> AbstractContextManager[Rows]:
+    def writing(self) -> AbstractContextManager[Transaction]:
         """A transaction that is durable once the block was left, and leaves no trace if the block raises."""
 
-    def reading(self) -> AbstractContextManager[Rows]:
+    def reading(self) -> AbstractContextManager[Transaction]:
         """One consistent view of everything; locks nothing and changes nothing."""
+
+    def upgrading(self) -> AbstractContextManager[Transaction]:
+        """As `writing`, and alone: nobody else founds or migrates meanwhile."""
+
+    def scrub(self) -> None:
+        """Write everything anew, so that what was taken out does not stay on the disk."""
+
+    def version(self, transaction: Transaction) -> int:
+        """The schema version of the ledger that is here; 0 if there is none.
+
+        Raises:
+            LedgerForeign: something else is here.
+        """
+
+    def set_version(self, transaction: Transaction, version: int) -> None:
+        """Note the schema version."""
 
     def close(self) -> None:
         """Let go of the database."""
 
 
 class Conflict(Exception):
-    """A unique row exists already: another transaction was first."""
+    """A unique row exists already, or a book moved: another transaction was first."""
+
+
+def run(database: Database, verb: Callable[[Transaction], _T]) -> _T:
+    """Run a verb in a writing transaction of its own; where another transaction was first, again with it in sight."""
+    for _ in range(_TRIES):
+        try:
+            with database.writing() as transaction:
+                return verb(transaction)
+        except Conflict:
+            continue
+    raise LedgerUnavailable("the ledger is too busy: others changed the same rows again and again; try again.")
+
+
+def utc_now() -> datetime:
+    """The clock on the wall."""
+    return datetime.now(UTC)

@@ -11,16 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import Account, Ask
-from hushcount.ledger.postgres import PostgresDatabase
+from hushcount.ledger.postgres import PostgresDatabase, found_postgres, open_postgres
 from hushcount.ledger.sql import SqlLedger
-from hushcount.ledger.sqlite import SqliteDatabase
+from hushcount.ledger.sqlite import SqliteDatabase, found_sqlite, open_sqlite
 from hushcount.model.costs import Cost, Failure, Gaussian
+from hushcount.model.identities import Identity, Sighting
 from tests.conftest import IN_CI
 from tests.postgres import MISSING, find_programs, running_cluster
 
 START = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 OWNER = "olga"
+SECRET = "5ec2e7"  # noqa: S105 (a fingerprint)
 KINDS = ("sqlite", "postgres")
 _schemas = itertools.count()
 
@@ -47,15 +50,37 @@ class Store:
         self.kind, self.place, self.schema = kind, place, schema
         self._open: list[SqlLedger] = []
 
-    def database(self):
-        """A connection of its own."""
+    def database(self, clock=None):
+        """A connection of its own, as to a ledger that is there."""
+        clock = clock or HandClock()
         if self.kind == "sqlite":
-            return SqliteDatabase(Path(self.place))
+            return SqliteDatabase(Path(self.place), clock=clock)
+        return PostgresDatabase(self.place, schema=self.schema, clock=clock)
+
+    def served(self):
+        """A connection whose clock is the server's."""
         return PostgresDatabase(self.place, schema=self.schema)
 
-    def open(self, clock=None, database=None) -> SqlLedger:
+    def found(self, clock=None, *, owner: str = OWNER, limit=None, secret: str = SECRET) -> SqlLedger:
+        """A new ledger, or the one that lies here."""
+        founding = Founding(owner=owner, limit=limit, secret=secret)
+        clock = clock or HandClock()
+        if self.kind == "sqlite":
+            return self._kept(found_sqlite(self.place, founding, clock=clock))
+        return self._kept(found_postgres(self.place, founding, schema=self.schema, clock=clock))
+
+    def open(self, clock=None, *, secret: str = SECRET) -> SqlLedger:
         """The ledger that lies here."""
-        ledger = SqlLedger(database or self.database(), clock or HandClock())
+        clock = clock or HandClock()
+        if self.kind == "sqlite":
+            return self._kept(open_sqlite(self.place, secret=secret, clock=clock))
+        return self._kept(open_postgres(self.place, secret=secret, schema=self.schema, clock=clock))
+
+    def over(self, database) -> SqlLedger:
+        """The ledger that lies here, through a database of the test's own."""
+        return self._kept(SqlLedger(database))
+
+    def _kept(self, ledger: SqlLedger) -> SqlLedger:
         self._open.append(ledger)
         return ledger
 
@@ -104,9 +129,10 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def ledger(store, clock) -> SqlLedger:
-    """A new ledger with an owner."""
-    made = store.open(clock)
-    made.grant(OWNER, "owner", by=OWNER)
+    """A new ledger with an owner, in which two data sets are known."""
+    made = store.found(clock)
+    for name in ("visits", "clicks"):
+        known(made, name)
     return made
 
 
@@ -122,7 +148,7 @@ class Faulty:
     """
 
     def __init__(self, inner, crash_at: int | None = None, crash=None) -> None:
-        self.inner, self.dialect = inner, inner.dialect
+        self.inner = inner
         self.crash_at, self.steps = crash_at, 0
         self._crash = crash
 
@@ -139,24 +165,33 @@ class Faulty:
         """As the database does, with steps."""
         self.step()
         with self.inner.writing() as rows:
-            yield FaultyRows(rows, self)
+            yield FaultyTransaction(rows, self)
             self.step()
         self.step()
 
-    def reading(self):
-        """As the database does."""
-        return self.inner.reading()
+    @contextmanager
+    def upgrading(self):
+        """As the database does, with steps."""
+        self.step()
+        with self.inner.upgrading() as rows:
+            yield FaultyTransaction(rows, self)
+            self.step()
+        self.step()
 
-    def close(self) -> None:
-        """As the database does."""
-        self.inner.close()
+    def __getattr__(self, name):
+        """Everything else as the database does."""
+        return getattr(self.inner, name)
 
 
-class FaultyRows:
+class FaultyTransaction:
     """A transaction that takes a step before each statement."""
 
     def __init__(self, rows, faulty: Faulty) -> None:
-        self._rows, self._faulty = rows, faulty
+        self._rows, self._faulty, self.dialect = rows, faulty, rows.dialect
+
+    def now(self):
+        """As the transaction does."""
+        return self._rows.now()
 
     def fetch(self, sql, *values):
         """As the transaction does."""
@@ -168,6 +203,21 @@ class FaultyRows:
         for statement in statements:
             self._faulty.step()
             self._rows.write([statement])
+
+
+def sighting(*values: str, title: str = "data", kind: str = "bytes") -> Sighting:
+    """Data that is known by these values."""
+    found = tuple(Identity(kind=kind, value=value) for value in values)
+    return Sighting(title=title, finds=found, binds=found)
+
+
+def known(ledger, *names: str, person: str | None = "user", by: str = OWNER):
+    """Data sets of these names, each known by its path; the last of them."""
+    made = [
+        ledger.catalog.register(sighting(f"/data/{name}", title=name, kind="path"), person=person, name=None, by=by)
+        for name in names
+    ]
+    return made[-1].dataset
 
 
 def cost(rho="0.1", delta="0.000001") -> Cost:

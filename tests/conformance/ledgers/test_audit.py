@@ -7,10 +7,18 @@ from datetime import timedelta
 import pytest
 
 from hushcount.errors import CostOverrun
+from hushcount.ledger import joining
+from hushcount.ledger.book import lock_book, rule_book
+from hushcount.ledger.catalog import ColumnFacts
+from hushcount.ledger.chain import link
 from hushcount.ledger.limits import rho_limit
 from hushcount.ledger.replay import verify
 from hushcount.ledger.schema import TABLES
-from tests.conformance.ledgers.stores import OWNER, answered, ask, cost, dataset, group
+from hushcount.ledger.windows import micros
+from tests.conformance.ledgers.stores import OWNER, answered, ask, cost, dataset, group, known
+
+# Hashes from before a redaction are there in migrated ledgers only: see test_migration.
+REPLAYED = tuple(table for table in TABLES if table != "redacted")
 
 
 @pytest.fixture
@@ -31,7 +39,13 @@ def busy(ledger, clock):
     over = ledger.reserve(ask("overrun"))
     with pytest.raises(CostOverrun):
         ledger.settle(over, cost("0.2"), payload=b"never")
-    ledger.touch(ledger.reserve(ask("running", dataset="copy")))
+    ledger.touch(ledger.reserve(ask("running")))
+    known(ledger, "week 1", "week 2", person=None)
+    answered(ledger, ask("weekly", dataset="week 2"), b"four")
+    ledger.catalog.join("week 1", "week 2", by=OWNER)
+    ledger.catalog.rename("clicks", "taps", by=OWNER)
+    ledger.catalog.declare("taps", {"page": ColumnFacts(max_items=3)}, by=OWNER)
+    ledger.catalog.split("week 2", by=OWNER)
     return ledger
 
 
@@ -55,14 +69,14 @@ def test_a_whole_ledger_verifies(busy):
     verdict = busy.verify()
 
     assert verdict.problems == ()
-    assert {proof.entity for proof in verdict.heads} == {"*", "visits"}
+    assert {proof.entity for proof in verdict.heads} == {"*", "visits", "clicks", "week 1", "week 2", "week 2 apart"}
 
 
 def test_every_edit_of_every_column_is_found(busy, store):
     """Each column of each table, changed in one row, is found by the replay, and putting it back heals it."""
     database, missed = store.database(), []
     with database.reading() as rows:
-        edits = [(table, column) for table in (*TABLES, "books") for column in columns(rows, store.kind, table)]
+        edits = [(table, column) for table in (*REPLAYED, "books") for column in columns(rows, store.kind, table)]
     for table, column in edits:
         try:
             with database.writing() as rows:
@@ -79,7 +93,7 @@ def test_every_edit_of_every_column_is_found(busy, store):
             pass
     database.close()
 
-    assert len(edits) > 60
+    assert len(edits) > 70
     assert missed == []
     assert busy.verify().problems == ()
 
@@ -93,7 +107,7 @@ def changed_value(value):
     return {"1": "2"}.get(value, "1" if value[:1].isdigit() and len(value) < 40 else value + "x")
 
 
-@pytest.mark.parametrize("table", [*TABLES, "books"])
+@pytest.mark.parametrize("table", [*REPLAYED, "books"])
 def test_every_lost_row_is_found(busy, store, table):
     """A table that lost its rows is found."""
     database = store.database()
@@ -106,16 +120,19 @@ def test_every_lost_row_is_found(busy, store, table):
 
 def test_a_rewritten_history_is_found_with_a_kept_proof(store, clock):
     """Someone who starts the book over, consistently, is found by a proof that was kept elsewhere, and only by it."""
-    ledger = store.open(clock)
-    ledger.grant(OWNER, "owner", by=OWNER)
+    ledger = store.found(clock)
+    known(ledger, "visits")
+    first = ledger.verify().heads[-1]
     proof = answered(ledger, ask("q"), b"dear").proof
     database = store.database()
     with database.writing() as rows:
-        for table in (*TABLES[:7], "books"):
+        for table in ("accounts", "asks", "releases", "holders"):
             rows.write([(f"DELETE FROM {table} WHERE entity = 'visits'", ())])  # noqa: S608
+        rows.write([("DELETE FROM log WHERE entity = 'visits' AND seq > ?", (first.seq,))])
+        rows.write([("UPDATE books SET seq = ?, head = ? WHERE entity = 'visits'", (first.seq, first.hash))])
     database.close()
     answered(ledger, ask("q"), b"cheap", actual=cost("0.01"))
-    forgotten = ledger.verify({"clicks": proof}).problems
+    forgotten = ledger.verify({"unheard of": proof}).problems
 
     assert ledger.verify().problems == ()
     assert any("proof that was kept" in problem for problem in ledger.verify({"visits": proof}).problems)
@@ -132,3 +149,49 @@ def test_a_cut_off_history_is_found_with_a_kept_proof(ledger, store):
         "before the kept proof" in problem
         for problem in ledger.verify({"visits": type(proof)(entity="visits", seq=99, hash="0")}).problems
     )
+
+
+@pytest.mark.parametrize("depth", [5_000, 200_000])
+def test_an_entry_that_nests_too_deep_is_a_complaint(busy, store, depth):
+    """A body that would overflow the reader is told like any other edit, and the rest is still verified."""
+    database = store.database()
+    with database.writing() as rows:
+        rows.write([("UPDATE log SET body = ? WHERE entity = 'visits' AND seq = 3", ("[" * depth + "]" * depth,))])
+    database.close()
+    verdict = busy.verify()
+
+    assert any("entry 3: it makes no sense" in problem for problem in verdict.problems)
+    assert len(verdict.heads) == 6
+
+
+def test_an_entry_dated_before_the_one_before_it_is_found(ledger, store, clock):
+    """Only a repair of the clock may go back in time; a chain that does otherwise was made up."""
+    answered(ledger, ask("q"))
+    database = store.database()
+    clock.forward(hours=-1)
+    with database.writing() as rows:
+        book = lock_book(rows, "visits", moment=lambda *_: micros(clock.now))
+        book.append("open", OWNER, dataset="visits")
+        book.flush()
+    database.close()
+
+    assert any("dated before" in problem for problem in ledger.verify().problems)
+
+
+def test_accounts_that_were_made_up_in_a_join_are_found(ledger, store):
+    """What came with a join must be what the closed book had, and what left with a split what was there."""
+    known(ledger, "week 1", "week 2")
+    answered(ledger, ask("q", dataset="week 2"))
+    database = store.database()
+    with database.writing() as rows:
+        rules = rule_book(rows)
+        joining.join(rules, "week 1", "week 2", by=OWNER)
+    with database.writing() as rows:
+        body = rows.fetch("SELECT body, hash FROM log WHERE entity = 'week 1' AND seq = 2")[0][0]
+        forged = body.replace('"0.1"', '"0.01"')
+        rows.write([("UPDATE log SET body = ?, hash = ? WHERE entity = 'week 1' AND seq = 2", (forged, link(forged)))])
+    database.close()
+    problems = ledger.verify().problems
+
+    assert body != forged
+    assert any("are not those that went there" in problem for problem in problems)

@@ -14,7 +14,7 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.errors import ReservationClosed
 from hushcount.ledger.limits import rho_limit
-from tests.conformance.ledgers.stores import OWNER, Crash, Faulty, analyst, answered, ask, cost, dataset
+from tests.conformance.ledgers.stores import OWNER, Crash, Faulty, analyst, answered, ask, cost, dataset, known
 
 USED = cost("0.04", "0")
 WORST = zcdp.spent(cost())
@@ -22,8 +22,8 @@ WORST = zcdp.spent(cost())
 
 def crashing(store, clock, *, at: int):
     """A ledger on a database that crashes at this step, and the database."""
-    faulty = Faulty(store.database())
-    ledger = store.open(clock, faulty)
+    faulty = Faulty(store.database(clock))
+    ledger = store.over(faulty)
     faulty.crash_at = at
     return ledger, faulty
 
@@ -32,7 +32,7 @@ def test_a_crash_anywhere_in_the_spine_loses_nothing(ledger, store, clock):
     """Wherever it dies, what left is charged; the retry releases the stored bytes, once charged, and all adds up."""
     crashes = 0
     for at in range(1, 200):
-        name = f"data {at}"
+        name = known(ledger, f"data {at}").id
         question = ask(f"q{at}", dataset=name, version=name)
         doomed, _ = crashing(store, clock, at=at)
         left = b""
@@ -132,12 +132,13 @@ def test_a_crash_anywhere_while_expired_ones_are_charged(ledger, store, clock):
 
 def test_a_crash_anywhere_in_a_change_of_rules_is_all_or_nothing(store, clock):
     """A rule that died half-way is as before or as wanted, and the chain holds."""
-    ledger = store.open(clock)
+    ledger = store.found(clock)
+    known(ledger, "visits")
     for at in range(1, 60):
         doomed, _ = crashing(store, clock, at=at)
         crashed = False
         try:
-            doomed.grant(OWNER, "owner", by=OWNER)
+            doomed.grant("otto", "owner", by=OWNER)
             doomed.set_limit(dataset(), rho_limit(at, "0.1"), by=OWNER)
             doomed.enroll("ann", f"team {at}", by=OWNER)
         except Crash:

@@ -15,7 +15,7 @@ from hushcount.errors import (
     ReservationClosed,
     UnsupportedCost,
 )
-from hushcount.ledger.ledger import EVERY, Account, Reservation, StoredRelease
+from hushcount.ledger.ledger import Reservation, StoredRelease
 from hushcount.ledger.limits import rho_limit
 from hushcount.model.costs import Cost
 from tests.conformance.ledgers.stores import OWNER, analyst, answered, ask, cost, dataset, group
@@ -312,18 +312,6 @@ def test_two_at_once_share_one_answer(ledger):
     assert (shared.payload, shared.repeated, shared.charged) == (b"first", True, TENTH)
     assert [whole(ledger, account) for account in (analyst("ann"), analyst("bob"), dataset())] == [TENTH] * 3
     assert not ledger.verify().problems
-
-
-def test_a_copy_under_another_name_is_the_same_data(ledger):
-    """Identity is the content: a copy is charged to the same book, and so is what the copy becomes later."""
-    ledger.set_limit(Account(kind="dataset", name=EVERY, entity=EVERY), rho_limit("0.25", "0.1"), by=OWNER)
-    answered(ledger, ask("a", dataset="visits", version="v1"))
-    answered(ledger, ask("b", dataset="copy", version="v1"))
-    with pytest.raises(BudgetExhausted):
-        ledger.reserve(ask("c", dataset="copy", version="v2"))
-
-    assert ledger.entity_of("copy", "v9") == ledger.entity_of("elsewhere", "v1") == "visits"
-    assert ledger.entity_of("unheard", "of") is None
 
 
 def test_free_of_cost_is_free_of_limits(ledger):

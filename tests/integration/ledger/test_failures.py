@@ -20,19 +20,48 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.errors import BudgetExhausted, LedgerUnavailable, MissingExtra, ReservationClosed
 from hushcount.ledger import postgres, schema
+from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import Reservation
 from hushcount.ledger.limits import rho_limit
-from hushcount.ledger.sqlite import SqliteDatabase, open_sqlite
-from tests.conformance.ledgers.stores import OWNER, HandClock, Store, analyst, answered, ask, cost, dataset
+from hushcount.ledger.sql import SqlLedger
+from hushcount.ledger.sqlite import SqliteDatabase, found_sqlite, open_sqlite
+from tests.conformance.ledgers.stores import (
+    OWNER,
+    SECRET,
+    HandClock,
+    Store,
+    analyst,
+    answered,
+    ask,
+    cost,
+    dataset,
+    known,
+    sighting,
+)
 from tests.postgres import running_cluster
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
+def new_ledger(path: Path):
+    """A new ledger in a file, in which one data set is known."""
+    ledger = found_sqlite(path, Founding(owner=OWNER, limit=None, secret=SECRET), clock=HandClock())
+    known(ledger, "visits")
+    return ledger
+
+
+def started(store: Store):
+    """A new ledger in which one data set is known."""
+    ledger = store.found()
+    known(ledger, "visits")
+    return ledger
+
+
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
     """When SQLite has no room, the verb did not happen, what was there stays, and the retry works once there is."""
-    database = SqliteDatabase(tmp_path / "ledger.db")
-    ledger = Store("sqlite", str(tmp_path / "ledger.db")).open(database=database)
+    new_ledger(tmp_path / "ledger.db").close()
+    database = SqliteDatabase(tmp_path / "ledger.db", clock=HandClock())
+    ledger = SqlLedger(database)
     answered(ledger, ask("before"), b"kept")
     held = ledger.reserve(ask("big"))
     with database.reading() as rows:
@@ -53,15 +82,15 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
 
 def test_a_full_disk_of_the_server_is_told(server_store, monkeypatch):
     """PostgreSQL's "disk full" is told in the same words, and the transaction did not happen."""
-    ledger = server_store.open()
+    ledger = started(server_store)
     held = ledger.reserve(ask("q"))
-    real = postgres.PostgresRows.write
+    real = postgres.PostgresTransaction.write
 
     def full(rows, statements):
         real(rows, statements[:1])
         raise psycopg.errors.DiskFull("could not extend file")
 
-    monkeypatch.setattr(postgres.PostgresRows, "write", full)
+    monkeypatch.setattr(postgres.PostgresTransaction, "write", full)
     with pytest.raises(LedgerUnavailable, match="disk is full"):
         ledger.settle(held, cost(), payload=b"lost")
     monkeypatch.undo()
@@ -73,7 +102,7 @@ def test_a_full_disk_of_the_server_is_told(server_store, monkeypatch):
 def test_a_file_that_was_taken_away_is_told(tmp_path):
     """SQLite would write on into a removed file and forget the budget; we stop, and go on when it is back."""
     path = tmp_path / "ledger.db"
-    ledger = open_sqlite(path, clock=HandClock())
+    ledger = new_ledger(path)
     answered(ledger, ask("q"))
     shelf = tmp_path / "moved.db"
     path.rename(shelf)
@@ -88,19 +117,9 @@ def test_a_file_that_was_taken_away_is_told(tmp_path):
     ledger.close()
 
 
-def test_a_missing_ledger_is_not_made_anew_unless_asked(tmp_path):
-    """With create=False a missing file is an error: an empty ledger would be a forgotten budget."""
-    with pytest.raises(LedgerUnavailable, match="no ledger"):
-        open_sqlite(tmp_path / "none.db", create=False)
-
-    assert not (tmp_path / "none.db").exists()
-    with pytest.raises(LedgerUnavailable, match="cannot be opened"):
-        open_sqlite(tmp_path / "no such folder" / "ledger.db")
-
-
 def test_the_file_is_private(tmp_path):
     """Nobody but its owner can read the ledger or its side files."""
-    ledger = open_sqlite(tmp_path / "ledger.db", clock=HandClock())
+    ledger = new_ledger(tmp_path / "ledger.db")
     answered(ledger, ask("q"))
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     ledger.close()
@@ -113,7 +132,7 @@ def test_a_read_only_file_is_told():
     """A ledger that may not be written says so, before anything is released, to a user who may not write it."""
     folder = Path(tempfile.mkdtemp(prefix="hushcount-"))
     try:
-        ledger = open_sqlite(folder / "ledger.db", clock=HandClock())
+        ledger = new_ledger(folder / "ledger.db")
         answered(ledger, ask("q"))
         ledger.close()
         folder.chmod(0o555)
@@ -123,11 +142,11 @@ def test_a_read_only_file_is_told():
             "from hushcount.ledger.sqlite import open_sqlite\n"
             "from hushcount.errors import LedgerUnavailable\n"
             "os.geteuid() == 0 and os.setuid(65534)\n"
-            "try: open_sqlite(sys.argv[1])\n"
+            "try: open_sqlite(sys.argv[1], secret=sys.argv[2])\n"
             "except LedgerUnavailable as error: print(error)\n"
         )
         done = subprocess.run(  # noqa: S603 (our own program)
-            [sys.executable, "-c", program, str(folder / "ledger.db")],
+            [sys.executable, "-c", program, str(folder / "ledger.db"), SECRET],
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -142,14 +161,14 @@ def test_a_read_only_file_is_told():
 
 def test_a_read_only_server_is_told(server_store):
     """A server that takes no writes says so; reading still works."""
-    ledger = server_store.open()
+    ledger = started(server_store)
     answered(ledger, ask("q"))
     with psycopg.connect(server_store.place, autocommit=True) as connection:
         connection.execute("ALTER DATABASE postgres SET default_transaction_read_only = on")
     try:
         again = postgres.PostgresDatabase.__new__(postgres.PostgresDatabase)
         again.__dict__.update(ledger._database.__dict__, _mine=threading.local(), _all=[])  # noqa: SLF001
-        reader = server_store.open(database=again)
+        reader = server_store.over(again)
         with pytest.raises(LedgerUnavailable, match="does not take writes"):
             reader.reserve(ask("r"))
 
@@ -164,7 +183,9 @@ def test_a_read_only_server_is_told(server_store):
 def test_a_server_that_crashes_loses_nothing(cluster):
     """The server dies between reserve and settle: clear words, and after its restart the same calls go through."""
     with running_cluster(durable=True) as server:
-        ledger = postgres.open_postgres(server.address, clock=HandClock())
+        founding = Founding(owner=OWNER, limit=None, secret=SECRET)
+        ledger = postgres.found_postgres(server.address, founding, clock=HandClock())
+        known(ledger, "visits")
         held = ledger.reserve(ask("q"))
         ledger.touch(held)
         server.stop("immediate")
@@ -183,7 +204,7 @@ def test_a_server_that_crashes_loses_nothing(cluster):
 
 def test_a_newer_schema_is_refused_and_left_alone(store):
     """A ledger of a later version is not opened, and not changed."""
-    ledger = store.open()
+    ledger = started(store)
     answered(ledger, ask("q"))
     database = store.database()
     with database.writing() as rows:
@@ -198,7 +219,7 @@ def test_a_newer_schema_is_refused_and_left_alone(store):
 
 def test_an_older_schema_is_brought_up_to_date(store, monkeypatch):
     """Opening with a newer hushcount applies what is missing, once, and keeps everything."""
-    ledger = store.open()
+    ledger = started(store)
     answered(ledger, ask("q"), b"old")
     later = (*schema.MIGRATIONS, ("ALTER TABLE asks ADD COLUMN note TEXT",))
     monkeypatch.setattr(schema, "MIGRATIONS", later)
@@ -213,7 +234,7 @@ def test_an_older_schema_is_brought_up_to_date(store, monkeypatch):
 
 def test_a_migration_that_fails_changes_nothing(store, monkeypatch):
     """A migration is all or nothing."""
-    ledger = store.open()
+    ledger = started(store)
     answered(ledger, ask("q"))
     broken = (*schema.MIGRATIONS, ("ALTER TABLE asks ADD COLUMN note TEXT", "ALTER TABLE nowhere ADD COLUMN x TEXT"))
     monkeypatch.setattr(schema, "MIGRATIONS", broken)
@@ -224,44 +245,23 @@ def test_a_migration_that_fails_changes_nothing(store, monkeypatch):
     assert store.open().verify().problems == ()
 
 
-def test_files_of_others_are_left_alone(tmp_path):
-    """A file that is not SQLite, or another program's database, is refused and not changed."""
-    text, other = tmp_path / "notes.txt", tmp_path / "other.db"
-    text.write_text("dear diary, " * 100)
-    connection = sqlite3.connect(other)
-    connection.execute("PRAGMA application_id = 42")
-    connection.execute("CREATE TABLE t (x)")
-    connection.commit()
-    connection.close()
-    before = text.read_bytes(), other.read_bytes()
-    with pytest.raises(LedgerUnavailable, match="not a ledger"):
-        open_sqlite(text)
-    with pytest.raises(LedgerUnavailable, match="another program"):
-        open_sqlite(other)
-
-    assert (text.read_bytes(), other.read_bytes()) == before
-
-
 def test_a_damaged_file_is_told(tmp_path):
     """A file whose middle was overwritten is reported as damaged, not read as empty."""
     path = tmp_path / "ledger.db"
-    ledger = open_sqlite(path, clock=HandClock())
+    ledger = new_ledger(path)
     for number in range(30):
         answered(ledger, ask(f"q{number}"), bytes(2000))
     ledger.close()
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (path.stat().st_size - 8192))
-    damaged = open_sqlite(path, clock=HandClock())
     with pytest.raises(LedgerUnavailable, match="damaged"):
-        damaged.verify()
-    damaged.close()
+        open_sqlite(path, secret=SECRET, clock=HandClock()).verify()
 
 
 def test_threads_share_a_ledger(store):
     """Eight threads on one ledger object fill a limit exactly."""
-    ledger = store.open()
-    ledger.grant(OWNER, "owner", by=OWNER)
+    ledger = started(store)
     ledger.set_limit(dataset(), rho_limit("1", "0.1"), by=OWNER)
     outcomes = []
 
@@ -283,16 +283,20 @@ def test_threads_share_a_ledger(store):
     assert ledger.balance(dataset()).left.rho == 0
 
 
-def test_two_open_the_same_new_data_at_once(store):
-    """Copies of the same new data, first asked for at the same moment under different names, share one book."""
+def test_many_meet_the_same_new_data_at_once(store):
+    """Copies of the same new data, first met at the same moment under different names, are one data set."""
+    store.found()
     ledgers = [store.open() for _ in range(4)]
-    barrier, failures = threading.Barrier(4), []
+    barrier, failures, found = threading.Barrier(4), [], []
 
     def first(number: int) -> None:
         barrier.wait()
         try:
             for turn in range(5):
-                ledgers[number].reserve(ask(f"{number} {turn}", dataset=f"name {number} {turn}", version=f"v {turn}"))
+                seen = sighting(f"path {number} {turn}", f"bytes {turn}", title=f"name {number}")
+                made = ledgers[number].catalog.register(seen, person="user", name=None, by="ann").dataset
+                ledgers[number].reserve(ask(f"{number} {turn}", dataset=made.id))
+                found.append((turn, made.id))
         except Exception as error:  # noqa: BLE001 (told below)
             failures.append(error)
 
@@ -301,18 +305,18 @@ def test_two_open_the_same_new_data_at_once(store):
         thread.start()
     for thread in threads:
         thread.join()
-    entities = {ledgers[0].entity_of(f"name {number} {turn}", "x") for number in range(4) for turn in range(5)}
 
     assert not failures
-    assert len(entities) == 5
-    for entity in entities:
-        assert ledgers[0].balance(dataset(entity)).queries == 4
+    assert len(found) == 20
+    assert len(set(found)) == len({name for _, name in found}) == 5
+    for _, name in found:
+        assert ledgers[0].balance(dataset(name)).queries == 4
     assert ledgers[0].verify().problems == ()
 
 
 def test_a_forked_child_opens_its_own_connection(store):
     """A child that inherited an open ledger spends through a connection of its own; the parent's still works."""
-    ledger = store.open()
+    ledger = started(store)
     answered(ledger, ask("parent"))
     child = os.fork()
     if child == 0:
@@ -331,7 +335,7 @@ def test_a_forked_child_opens_its_own_connection(store):
 def test_a_busy_file_is_waited_for_and_then_told(tmp_path, monkeypatch):
     """Another process that holds the file is waited for; after that the error says what to do."""
     monkeypatch.setattr("hushcount.ledger.sqlite._WAIT_SECONDS", 0.1)
-    ledger = open_sqlite(tmp_path / "ledger.db", clock=HandClock())
+    ledger = new_ledger(tmp_path / "ledger.db")
     holder = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerUnavailable, match="other processes held it"):
@@ -347,13 +351,13 @@ def test_without_the_driver_the_extra_is_named(monkeypatch):
     """Without psycopg the error says what to install."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match="hushcount\\[postgres\\]"):
-        postgres.open_postgres("host=nowhere")
+        postgres.open_postgres("host=nowhere", secret=SECRET)
 
 
 def test_a_server_that_is_not_there_is_told(cluster, tmp_path):
     """Opening a ledger on a server that does not answer is a clear error."""
     with pytest.raises(LedgerUnavailable, match="server is not there"):
-        postgres.open_postgres(f"host={tmp_path} user=postgres dbname=postgres")
+        postgres.open_postgres(f"host={tmp_path} user=postgres dbname=postgres", secret=SECRET)
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("true", "1 error"), ("", "1 skipped")])
@@ -376,8 +380,7 @@ def test_a_missing_server_is_told(ci, outcome, tmp_path):
 
 def test_a_reservation_of_another_ledger_is_refused(tmp_path):
     """A reservation is good only where it was made."""
-    one = open_sqlite(tmp_path / "one.db", clock=HandClock())
-    two = open_sqlite(tmp_path / "two.db", clock=HandClock())
+    one, two = (new_ledger(tmp_path / name) for name in ("one.db", "two.db"))
     held = one.reserve(ask("q", lifetime=timedelta(minutes=1)))
     with pytest.raises(ReservationClosed, match="another ledger"):
         two.settle(held, cost(), payload=b"")

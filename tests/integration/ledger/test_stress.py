@@ -8,14 +8,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 from hushcount.accounting.spent import Spent
 from hushcount.ledger.ledger import EVERY, Account
 from hushcount.ledger.limits import rho_limit
-from hushcount.ledger.sql import utc_now
+from hushcount.ledger.store import utc_now
 from tests.conformance.ledgers.stores import OWNER, analyst, dataset
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,8 +51,7 @@ def run_workers(store, folder: Path) -> dict:
 
 def test_nothing_is_overspent_lost_or_charged_twice(store, tmp_path):
     """After the storm: the log replays to the balances, limits held, what left is charged, keys charge once."""
-    ledger = store.open(utc_now)
-    ledger.grant(OWNER, "owner", by=OWNER)
+    ledger = store.found(utc_now)
     ledger.set_limit(
         Account(kind="dataset", name=EVERY, entity=EVERY), rho_limit(CEILING, "0.1", window="none"), by=OWNER
     )
@@ -83,7 +82,7 @@ def test_nothing_is_overspent_lost_or_charged_twice(store, tmp_path):
 
 def wait_until_all_expired(store) -> None:
     """Look with a clock that is ahead: whoever was killed after reserving is charged in full."""
-    ahead = store.open(lambda: datetime(2200, 1, 1, tzinfo=UTC))
+    ahead = store.open(lambda: utc_now() + timedelta(hours=20))
     for number in range(9):
         ahead.balance(dataset(f"data {number}"))
         ahead.balance(analyst("nobody", f"data {number}"))

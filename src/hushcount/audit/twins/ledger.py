@@ -12,13 +12,16 @@ from typing import Any, Protocol
 from hushcount.audit.finding import Finding, Step
 from hushcount.audit.system.product import workspace
 from hushcount.errors import BudgetExhausted
-from hushcount.ledger.ledger import EVERY, Account, Ask, Ledger, StoredRelease
+from hushcount.ledger.founding import Founding
+from hushcount.ledger.ledger import Account, Ask, Ledger, StoredRelease
 from hushcount.ledger.limits import rho_limit
-from hushcount.ledger.sqlite import open_sqlite
+from hushcount.ledger.sqlite import found_sqlite
 from hushcount.model.costs import Concentrated, Cost
+from hushcount.model.identities import Sighting
 
 _LIMIT, _EACH = Decimal(1), Decimal("0.6")
 _ANSWER = b"answer"
+_FINGERPRINT = "00"
 
 
 class Till(Protocol):
@@ -105,8 +108,7 @@ def look_at_two_owners(till: Till, folder: Path) -> tuple[str, str]:
     for analyst in ("one", "two"):
         ask = replace(_ask(analyst, "the same question"), cost=_cost(_LIMIT / 10))
         till.end(ledger, till.begin(ledger, ask), ask)
-    entity = ledger.entity_of("data", "version 1") or "data"
-    spent = ledger.balance(Account(kind="analyst", name="two", entity=entity)).lifetime.rho
+    spent = ledger.balance(Account(kind="analyst", name="two", entity="data")).lifetime.rho
     ledger.close()
     wrong = "" if spent > 0 else "the second person has the answer, and their account shows no loss"
     return wrong, "a question that somebody else has asked before"
@@ -160,10 +162,9 @@ class LedgerTwin:
 
 
 def _open(folder: Path) -> Ledger:
-    ledger = open_sqlite(folder / "ledger.sqlite")
-    ledger.grant("owner", "owner", by="owner")
-    limit = rho_limit(_LIMIT, "1e-5")
-    ledger.set_limit(Account(kind="dataset", name=EVERY, entity=EVERY), limit, by="owner")
+    founding = Founding(owner="owner", limit=rho_limit(_LIMIT, "1e-5"), secret=_FINGERPRINT)
+    ledger = found_sqlite(folder / "ledger.sqlite", founding)
+    ledger.catalog.register(Sighting(title="data", finds=(), binds=()), person="person", name="data", by="owner")
     return ledger
 
 

@@ -1,0 +1,102 @@
+"""Accounts that meet, part and are dated back: nothing that was spent is lost or freed, whatever their windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hushcount.accounting.spent import Spent
+from hushcount.ledger.accounts import State, from_row, inherit, merge, moved, reopen, to_row
+from hushcount.ledger.windows import ends, micros, moment
+
+DAY = 24 * 60 * 60 * 1_000_000
+NOW = 20_000 * DAY
+AMOUNTS = st.builds(
+    lambda rho, delta: Spent(rho=Decimal(rho) / 100, delta=Decimal(delta) / 10**9),
+    st.integers(0, 500),
+    st.integers(0, 500),
+)
+
+
+@st.composite
+def states(draw) -> State:
+    """An account whose window is over, open or not there yet, at the moment `NOW`."""
+    opened = NOW + draw(st.integers(-50, 0)) * DAY
+    period = draw(st.sampled_from(["day", "week", "month"]))
+    spent, earlier = draw(AMOUNTS), draw(AMOUNTS)
+    if draw(st.booleans()):
+        return State("analyst", "ann")
+    until = micros(ends(period, moment(opened)))
+    return State(
+        "analyst", "ann", period, opened, until, draw(st.integers(1, 9)), spent, draw(AMOUNTS), spent + earlier
+    )
+
+
+def counted(state: State) -> Spent:
+    """What counts in the window at `NOW`."""
+    return state.spent if state.until > NOW else Spent()
+
+
+@given(states(), states())
+def test_joined_accounts_hold_what_both_held(one, other):
+    """Totals, what is held and what counts now add up exactly, and no window ends before either did."""
+    both = merge(one, other, at=NOW)
+
+    assert both.lifetime == one.lifetime + other.lifetime
+    assert both.reserved == one.reserved + other.reserved
+    assert both.queries == one.queries + other.queries
+    assert counted(both) == counted(one) + counted(other)
+    assert all(both.until >= state.until for state in (one, other) if state.until > NOW)
+
+
+@given(states(), states())
+def test_a_joined_window_pays_for_nothing_that_was_paid_in_another(one, other):
+    """If our own window was over, the joined one counts as opened now: what expired before it stays closed."""
+    both = merge(one, other, at=NOW)
+
+    if one.until <= NOW and other.until > NOW:
+        assert both.opened == NOW
+    else:
+        assert both.opened == one.opened
+
+
+@given(states())
+def test_what_leaves_has_spent_what_was_spent_and_held(state):
+    """A copy never counts less than the account that it was made from, and holds nothing."""
+    before = replace(state)
+    copy = inherit(state, at=NOW)
+
+    assert copy.reserved == Spent()
+    assert copy.lifetime == state.lifetime + state.reserved
+    assert counted(copy) == counted(state) + state.reserved
+    assert state == before
+
+
+@given(states(), st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 40), AMOUNTS), max_size=5))
+def test_a_window_of_the_future_is_opened_now_with_all_that_counts(state, windows):
+    """Everything spent in windows that are not over counts in the one that is opened now; the total is untouched."""
+    past = [(NOW + start * DAY, NOW + (start + length) * DAY, spent) for start, length, spent in windows]
+    again = reopen(state, past, at=NOW)
+    expected = sum((spent for _, until, spent in past if until > NOW), Spent())
+
+    assert (again.opened, again.spent, again.lifetime) == (NOW, expected, state.lifetime)
+    assert NOW < again.until <= NOW + 31 * DAY
+
+
+@given(states())
+def test_an_account_is_its_row(state):
+    """What is written to the table and the log reads back as the same account."""
+    assert from_row(to_row(state)) == state
+    assert from_row(list(to_row(state))) == state
+
+
+def test_a_data_sets_account_is_called_like_its_book():
+    """Moved to another book, the account of the whole world changes its name; an analyst's does not."""
+    world, ann = State("dataset", "week 2"), State("analyst", "ann")
+
+    assert moved(world, "week 1").name == "week 1"
+    assert moved(ann, "week 1") == ann
+    assert world.name == "week 2"
