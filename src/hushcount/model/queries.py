@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
+from hushcount.model.columns import Column
+from hushcount.model.conditions import Condition
 
 LONGEST_NGRAM = 8
 
@@ -38,13 +40,13 @@ class Selection:
     Attributes:
         user: the column that says who a row belongs to: the unit of protection.
         item: the item column, or how to make items from a text column.
-        where: a filter in the safe grammar of `engines.filters.filter`, in canonical form; None for all rows.
+        where: a filter, as the tree that `engines.filters.grammar` made of its text; None for all rows.
         per_item_cap: how much one person may add to one count: 1 counts people, more counts rows up to the cap.
     """
 
     user: str
     item: str | TextItems
-    where: str | None = None
+    where: Condition | None = None
     per_item_cap: int = 1
 
     def __post_init__(self) -> None:
@@ -56,7 +58,13 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What an engine says of its data: column names with their types, and an id that changes whenever the data does."""
+    """What an engine says of its data.
 
-    columns: tuple[tuple[str, str], ...]
-    version: str
+    Attributes:
+        columns: names and kinds, in the data's own order.
+        listed: False if the data does not list its columns, as JSON, whose keys are private values: any column may then
+            be named, is read as text, and is missing where it is absent.
+    """
+
+    columns: tuple[Column, ...]
+    listed: bool = True

@@ -14,8 +14,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hushcount.engines.columns import quoted, text_of
+from hushcount.engines.columns import text_of
 from hushcount.engines.duckdb.engine import open_duckdb
+from hushcount.engines.duckdb.sql import quoted
 from hushcount.engines.engine import Engine
 from hushcount.engines.spark.engine import open_spark
 from tests.conformance.engines.reference import ReferenceEngine
@@ -24,14 +25,14 @@ from tests.local_spark import local_spark
 Columns: TypeAlias = Mapping[str, Sequence[object]]
 
 _ARROW = {
-    "BOOLEAN": pa.bool_(),
-    "BIGINT": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "VARCHAR": pa.string(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
+    "boolean": pa.bool_(),
+    "integer": pa.int64(),
+    "real": pa.float64(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "moment": pa.timestamp("us"),
 }
-_PANDAS = {"BOOLEAN": "boolean", "BIGINT": "Int64", "DOUBLE": "float64", "TIMESTAMP": "datetime64[us]"}
+_PANDAS = {"boolean": "boolean", "integer": "Int64", "real": "float64", "moment": "datetime64[us]"}
 
 
 _UTC = pa.timestamp("us", tz="UTC")
@@ -57,10 +58,10 @@ TEXTS_OF_ALL_KINDS = pa.table(
 
 
 def typed(columns: Columns) -> dict[str, tuple[str, list[object]]]:
-    """Each column with the type that the reference engine gives it, its values of that type."""
-    types = dict(ReferenceEngine(columns).describe().columns)
+    """Each column with the kind that the reference engine gives it, its values of that kind."""
+    kinds = {column.name: column.kind for column in ReferenceEngine(columns).describe().columns}
     return {
-        name: (types[name], list(map(text_of, values)) if types[name] == "VARCHAR" else list(values))
+        name: (kinds[name], list(map(text_of, values)) if kinds[name] == "text" else list(values))
         for name, values in columns.items()
     }
 

@@ -23,6 +23,7 @@ from hushcount.audit.neighbours import Table
 from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.table import Mechanism, find
+from hushcount.model.columns import Column
 from hushcount.model.costs import Cost
 from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection
@@ -42,8 +43,15 @@ class SmallTable:
     held: MemoryIncidence
 
     def describe(self) -> Description:
-        """Two columns of text. No answer here is kept by version, so one name does for all."""
-        return Description(columns=(("user", "VARCHAR"), ("item", "VARCHAR")), version="made up")
+        """Two columns of text."""
+        return Description(columns=(Column(name="user", kind="text"), Column(name="item", kind="text")))
+
+    def validate(self, selection: Selection) -> None:
+        """Nothing: the questions are our own."""
+
+    def fingerprint(self, key: bytes) -> str:  # noqa: ARG002  the port's signature
+        """No answer here is kept by version, so one does for all."""
+        return "made up"
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """People per item."""
@@ -52,6 +60,9 @@ class SmallTable:
     def incidence(self, selection: Selection) -> MemoryIncidence:  # noqa: ARG002  the port's signature
         """Who has what."""
         return self.held
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 def small_table(rows: Table) -> SmallTable:

@@ -92,8 +92,17 @@ class Pinned:
     version: str
 
     def describe(self) -> Description:
-        """The engine's columns under the version that was said."""
-        return Description(columns=self.engine.describe().columns, version=self.version)
+        """As the engine."""
+        return self.engine.describe()
+
+    def validate(self, selection: Selection) -> None:
+        """As the engine."""
+        self.engine.validate(selection)
+
+    def fingerprint(self, key: bytes) -> str:
+        """The version that was said, whatever the data holds."""
+        del key
+        return self.version
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Counts:
         """As the engine."""
@@ -102,6 +111,10 @@ class Pinned:
     def incidence(self, selection: Selection) -> Incidence:
         """As the engine."""
         return self.engine.incidence(selection)
+
+    def close(self) -> None:
+        """As the engine."""
+        self.engine.close()
 
 
 @contextmanager

@@ -10,20 +10,16 @@ PostgreSQL by psycopg, both as text.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import re
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from hushcount.engines.columns import quoted, spelled
+from hushcount.engines.delimited import csv_header
+from hushcount.engines.duckdb.sql import quoted, spelled
 from hushcount.engines.sources import Database, Files, Frame, Server, Source, choose_table
 from hushcount.errors import MissingExtra, UnreadableSource
 
@@ -32,10 +28,8 @@ _T = TypeVar("_T")
 
 # Rows of a SQLite or PostgreSQL table that are held in Python at a time.
 _CHUNK = 20_000
-_DELIMITERS = ",;\t|"
 # A row of CSV and an object of JSON may be so long, in bytes.
 _LONGEST_ROW = 2**26
-_LONGEST_HEADER = 2**20
 _NO_ROOM = "there was not enough memory or disk space; free some, or ask about fewer rows"
 _POSTGRES_TABLES = """SELECT table_name FROM information_schema.tables
     WHERE table_schema = ANY (current_schemas(false))"""
@@ -106,33 +100,13 @@ def _literal_path(path: str) -> str:
 
 
 def _csv_sql(files: Files, paths: str) -> str:
-    headers = {csv_header(files, path) for path in files.paths}
-    if len(headers) > 1:
-        raise UnreadableSource(f"{files.name} cannot be read as one table: the first lines of its files differ")
-    delimiter, names = headers.pop()
+    delimiter, names = csv_header(files)
     columns = ", ".join(f"{spelled(name)}: 'VARCHAR'" for name in names)
     return (
         f"read_csv({paths}, auto_detect=false, header=true, columns={{{columns}}}, delim={spelled(delimiter)}, "
         f"quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, null_padding=false, ignore_errors=false, "
         f"strict_mode=true, max_line_size={_LONGEST_ROW}, buffer_size={2 * _LONGEST_ROW}, hive_partitioning=false)"
     )
-
-
-def csv_header(files: Files, path: Path) -> tuple[str, tuple[str, ...]]:
-    """The delimiter and the names of the columns, from the first line alone."""
-    delimiter, names = "", list[str]()
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            line = re.split(rb"\r\n|\n|\r", file.read(_LONGEST_HEADER), maxsplit=1)[0].decode("utf-8-sig")
-        delimiter = "\t" if files.format == "tsv" else max(_DELIMITERS, key=line.count)
-        names = [name or f"column{n}" for n, name in enumerate(next(csv.reader([line], delimiter=delimiter), []))]
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error):
-        names = []
-    if not names or len({name.casefold() for name in names}) < len(names):
-        raise UnreadableSource(
-            f"{files.name} cannot be read: its first line must name each column, differently, in UTF-8"
-        )
-    return delimiter, tuple(names)
 
 
 def _json_sql(connection: _Connection, files: Files, paths: str) -> str:

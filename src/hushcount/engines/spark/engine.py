@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from hushcount.engines.checking import check_selection
 from hushcount.engines.engine import refuse_sequential
 from hushcount.engines.hashing import Role, role_keys
 from hushcount.engines.spark.selected import columns_of, select_rows
@@ -62,21 +63,35 @@ class SparkEngine:
     def __init__(self, source: SparkSource) -> None:
         self._source = source
         self._stamp = None if source.files is None else source.files.stamp()
-        self._columns = columns_of(source.frame)
-        names = [name for name, _ in self._columns]
-        if len(set(names)) < len(names):
+        columns = columns_of(source.frame)
+        self._columns = {column.name: column for column in columns}
+        if len(self._columns) < len(columns):
             raise InvalidInput(f"{source.name} has two columns of the same name; rename one of them")
-        self._description: Description | None = None
+        self._fingerprint: str | None = None
         self._kept: list[_Frame] = []
         self._was_read = False
 
     def describe(self) -> Description:
-        """Columns and version id: a digest of the bytes of files, or a fingerprint of the rows of anything else."""
-        if self._description is None:
+        """The columns."""
+        return Description(columns=tuple(column.plain for column in self._columns.values()))
+
+    def validate(self, selection: Selection) -> None:
+        """Refuse what these columns cannot answer."""
+        check_selection(selection, self.describe())
+
+    def fingerprint(self, key: bytes) -> str:
+        """A digest of the bytes of files, or a fingerprint of the rows of anything else."""
+        del key
+        if self._fingerprint is None:
             ship_package(self._source.session)
-            self._description = Description(columns=self._columns, version=version_of(self._source))
+            self._fingerprint = version_of(self._source)
             self._check_stamp()
-        return self._description
+        return self._fingerprint
+
+    def close(self) -> None:
+        """Let go of what is kept in Spark's memory; the session is not ours to stop."""
+        while self._kept:
+            _forget(self._kept.pop())
 
     def histogram(
         self, selection: Selection, *, bound: Bound | None = None, top: int | None = None
@@ -120,10 +135,10 @@ class SparkEngine:
                     self._check_unchanged()
             finally:
                 self._was_read = False
-                while self._kept:
-                    _forget(self._kept.pop())
+                self.close()
 
     def _rows(self, selection: Selection) -> _Frame:
+        self.validate(selection)
         self._was_read = True
         self._check_stamp()
         ship_package(self._source.session)
@@ -132,8 +147,8 @@ class SparkEngine:
 
     def _check_unchanged(self) -> None:
         self._check_stamp()
-        if self._source.files is None and self._description is not None:
-            self._check(version_of(self._source) == self._description.version)
+        if self._source.files is None and self._fingerprint is not None:
+            self._check(version_of(self._source) == self._fingerprint)
 
     def _check_stamp(self) -> None:
         if self._source.files is not None:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hushcount.engines.duckdb.loading import csv_header
+from hushcount.engines.delimited import csv_header
 from hushcount.engines.sources import Files, is_spark, recognise
 from hushcount.engines.spark.session import Session, attempt, open_session
 from hushcount.errors import InvalidParameter, UnreadableSource
@@ -138,10 +138,7 @@ def _read_csv(session: Session, files: Files, paths: list[str]) -> Frame:
     """Columns of text. A quoted field may hold a line break, so each file is read by one task."""
     from pyspark.sql.types import StringType, StructField, StructType  # noqa: PLC0415  heavy
 
-    headers = {csv_header(files, path) for path in files.paths}
-    if len(headers) > 1:
-        raise UnreadableSource(f"{files.name} cannot be read as one table: the first lines of its files differ")
-    delimiter, names = headers.pop()
+    delimiter, names = csv_header(files)
     options = {
         "header": "true",
         "enforceSchema": "true",
