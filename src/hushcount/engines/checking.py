@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from hushcount.engines.columns import find
 from hushcount.engines.filters.filter import check
 from hushcount.errors import InvalidInput
 from hushcount.model.queries import Description, Selection, TextItems
+
+# Surrogates that stand alone.
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def check_selection(selection: Selection, data: Description) -> None:
@@ -16,6 +21,8 @@ def check_selection(selection: Selection, data: Description) -> None:
         UnsafeFilter: its filter compares a column with a literal of another kind.
         InvalidInput: a column holds lists or other nested values, or words are asked of numbers.
     """
+    if not data.listed:
+        _check_names(selection.columns)
     _check_flat(selection.user, data)
     if isinstance(selection.item, TextItems):
         _check_text(selection.item.column, data)
@@ -23,6 +30,12 @@ def check_selection(selection: Selection, data: Description) -> None:
         _check_flat(selection.item, data)
     if selection.where is not None:
         check(selection.where, data)
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    """Any name may be that of a column here, if it is one at all."""
+    if any(not name or (not name.isascii() and _HALVES.search(name)) for name in names):
+        raise InvalidInput("a column without a name, or named by half of a character, cannot be read; name another")
 
 
 def _check_flat(name: str, data: Description) -> None:

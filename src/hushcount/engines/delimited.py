@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
-import zlib
-from pathlib import Path
 
-from hushcount.engines.sources import Files
+from hushcount.engines.files import HeldFiles
 from hushcount.errors import UnreadableSource
 
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 2**20
 
 
-def csv_header(files: Files) -> tuple[str, tuple[str, ...]]:
+def csv_header(files: HeldFiles) -> tuple[str, tuple[str, ...]]:
     """The delimiter and the names of the columns, which all files must share."""
-    headers = {_header(files, path) for path in files.paths}
+    headers = {_header(files, number) for number in range(len(files.paths))}
     if len(headers) > 1:
         raise UnreadableSource(f"{files.name} cannot be read as one table: the first lines of its files differ")
     return headers.pop()
 
 
-def _header(files: Files, path: Path) -> tuple[str, tuple[str, ...]]:
+def _header(files: HeldFiles, number: int) -> tuple[str, tuple[str, ...]]:
+    start = files.read(number, lambda file: file.read(_LONGEST_HEADER))
+    first = re.split(rb"\r\n|\n|\r", start, maxsplit=1)[0]
     delimiter, names = "", list[str]()
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            line = re.split(rb"\r\n|\n|\r", file.read(_LONGEST_HEADER), maxsplit=1)[0].decode("utf-8-sig")
+        line = first.decode("utf-8-sig")
         delimiter = "\t" if files.format == "tsv" else max(_DELIMITERS, key=line.count)
         names = [name or f"column{n}" for n, name in enumerate(next(csv.reader([line], delimiter=delimiter), []))]
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error):
+    except (UnicodeDecodeError, csv.Error):
         names = []
     if not names or len({name.casefold() for name in names}) < len(names):
         raise UnreadableSource(

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NoReturn, Protocol, runtime_checkable
 
 from hushcount.errors import InvalidParameter
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.model.queries import Description, Selection
 
@@ -37,6 +38,18 @@ class Engine(Protocol):
 
         Of files it is a digest of their bytes and needs no key; of all else a digest of the rows, keyed so that nobody
         can compute rows that do not change it. It tells of the data: it leaves the product only under a further key.
+        """
+        ...
+
+    def sighting(self, key: bytes) -> Sighting:
+        """The identities that can be told without a pass over the rows: of each file, or of the table."""
+        ...
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """The identity of all rows, the same from every format and engine: one pass that reads everything.
+
+        Raises:
+            UnreadableSource: something cannot be parsed. Whoever asks for this first charges nothing for a broken file.
         """
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.columns import Column
-from hushcount.model.conditions import Condition
+from hushcount.model.conditions import Condition, columns_of
 
 LONGEST_NGRAM = 8
 
@@ -54,6 +54,13 @@ class Selection:
         column = self.item.column if isinstance(self.item, TextItems) else self.item
         if self.user == column:
             raise InvalidParameter("user", self.user, "another column than the item", "A person is not their own item.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names, each once."""
+        item = self.item.column if isinstance(self.item, TextItems) else self.item
+        filtered = () if self.where is None else columns_of(self.where)
+        return tuple(dict.fromkeys((self.user, item, *filtered)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

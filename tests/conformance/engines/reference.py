@@ -16,9 +16,11 @@ from hushcount.engines.checking import check_selection
 from hushcount.engines.columns import text_of
 from hushcount.engines.filters.filter import holds
 from hushcount.engines.hashing import FIRST_SEED, Role, hash_word, role_seed
+from hushcount.engines.identities import rows_identity, see_frame
 from hushcount.engines.text import grams
 from hushcount.errors import InvalidParameter
 from hushcount.model.columns import Column, Kind
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram, Items, UniformWeights, UserLists, WeightedHistogram
 from hushcount.model.queries import Description, Selection, TextItems
 from tests.conformance.engines.xxh64 import hash_bytes, signed
@@ -49,6 +51,18 @@ class ReferenceEngine:
         rows = sorted(repr(row) for row in zip(*self.columns.values(), strict=True))
         told = repr((self.describe(), rows)).encode("utf-8", "surrogatepass")
         return f"reference-{hashlib.blake2b(told, key=key, digest_size=16).hexdigest()}"
+
+    def sighting(self, key: bytes) -> Sighting:
+        """Rows in memory lie nowhere."""
+        return see_frame()
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """Of every cell's text one hash, all added up."""
+        texts = [text_of(value) for values in self.columns.values() for value in values]
+        hashes = [hashlib.md5(text.encode(), usedforsecurity=False).digest() for text in texts if text is not None]
+        total = sum(int.from_bytes(each[:8], "big") for each in hashes)
+        n_rows = len(next(iter(self.columns.values())))
+        return rows_identity(key, rows=n_rows, total=total, version=lambda: self.fingerprint(key))
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """Each person's kept items, each with as many rows as there are up to the cap, added up and sorted."""

@@ -27,7 +27,8 @@ SEARCH = settings(max_examples=8, suppress_health_check=[HealthCheck.function_sc
 
 
 # Sources that are read by the code of another one are left out of the search; the examples below include them.
-SEARCHED = [name for name in OPENERS if name not in {"tsv", "pattern", "arrow reader", "polars lazy", "connection"}]
+ALIKE = {"tsv", "compressed", "json array", "pattern", "arrow reader", "polars lazy", "connection"}
+SEARCHED = [name for name in OPENERS if name not in ALIKE]
 
 
 @pytest.fixture(params=SEARCHED)
@@ -36,7 +37,7 @@ def opened(request, tmp_path):
     return lambda columns: OPENERS[request.param](columns, tmp_path)
 
 
-@pytest.fixture(params=["reference", *OPENERS, "spark frame", "spark csv"])
+@pytest.fixture(params=["reference", *OPENERS, "spark frame", "spark csv", "spark json lines"])
 def any_opened(request, tmp_path):
     """The same, the reference engine and Spark included."""
     return lambda columns: {"reference": open_reference, **OPENERS, **SPARK}[request.param](columns, tmp_path)
@@ -169,14 +170,17 @@ def test_complete_means_that_nothing_is_missing(any_opened):
 def test_describe_names_the_columns(any_opened):
     """Names in order; the fingerprint is the same when asked twice."""
     engine = any_opened(TABLE)
+    described = engine.describe()
 
-    assert tuple(column.name for column in engine.describe().columns) == tuple(TABLE)
+    assert tuple(column.name for column in described.columns) == (tuple(TABLE) if described.listed else ())
     assert engine.fingerprint(b"key") == engine.fingerprint(b"key")
 
 
 def test_an_unknown_column_is_told(any_opened):
     """The error lists the columns and suggests the nearest, for the person, the item, the text and the filter."""
     engine = any_opened(TABLE)
+    if not engine.describe().listed:
+        pytest.skip("any column may be named")
     for selection in (
         Selection(user="usr", item="item"),
         Selection(user="tag", item="usr"),

@@ -8,6 +8,7 @@ from functools import cached_property
 from hushcount.engines.checking import check_selection
 from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.model.columns import Column
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection
 
@@ -38,6 +39,14 @@ class MadeEngine:
     def fingerprint(self, key: bytes) -> str:
         """The version that the test set."""
         return self.version
+
+    def sighting(self, key: bytes) -> Sighting:
+        """Known by nothing but its rows."""
+        return Sighting(title="made", finds=(), binds=())
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """The rows of a version."""
+        return Identity(kind="rows", value=self.version)
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """People per item."""

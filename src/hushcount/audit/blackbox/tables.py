@@ -25,6 +25,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.table import Mechanism, find
 from hushcount.model.columns import Column
 from hushcount.model.costs import Cost
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection
 
@@ -52,6 +53,14 @@ class SmallTable:
     def fingerprint(self, key: bytes) -> str:  # noqa: ARG002  the port's signature
         """No answer here is kept by version, so one does for all."""
         return "made up"
+
+    def sighting(self, key: bytes) -> Sighting:  # noqa: ARG002  the port's signature
+        """Known by nothing."""
+        return Sighting(title="made up", finds=(), binds=())
+
+    def rows_identity(self, key: bytes) -> Identity:  # noqa: ARG002  the port's signature
+        """One for all: it keeps no account."""
+        return Identity(kind="rows", value="made up")
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """People per item."""

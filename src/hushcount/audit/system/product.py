@@ -22,6 +22,7 @@ from hushcount.app.wiring import open_engine
 from hushcount.engines.engine import Engine
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.table import Mechanism
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Histogram, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.model.queries import Description, Selection
@@ -103,6 +104,14 @@ class Pinned:
         """The version that was said, whatever the data holds."""
         del key
         return self.version
+
+    def sighting(self, key: bytes) -> Sighting:
+        """As the engine."""
+        return self.engine.sighting(key)
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """As the engine."""
+        return self.engine.rows_identity(key)
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Counts:
         """As the engine."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hushcount.engines.duckdb.loading import attempt
+from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.pairs import Pairs, item_bits
 from hushcount.engines.duckdb.selected import SelectedRows
 from hushcount.engines.duckdb.sql import spelled
@@ -37,9 +37,10 @@ class Cursor:
         attempt(self.source, lambda: self.own.execute(sql, parameters))
 
     def row(self, sql: str, parameters: list[object]) -> tuple[Any, ...]:
-        """The first row of an answer."""
-        found: tuple[Any, ...] = attempt(self.source, lambda: self.own.execute(sql, parameters).fetchone())
-        return found
+        """The only row of an answer."""
+        # All of it, since a result that is not fetched to its end holds the connection.
+        found: list[tuple[Any, ...]] = attempt(self.source, lambda: self.own.execute(sql, parameters).fetchall())
+        return found[0]
 
     def columns(self, sql: str, parameters: list[object]) -> dict[str, Any]:
         """An answer as arrays by name."""
@@ -93,7 +94,7 @@ def _lowest(cursor: Cursor, rows: SelectedRows, n_items: int) -> int | None:
     if not rows.integer:
         return None
     # Of all rows, filtered out or not: a file may know it without being read.
-    ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM data"  # noqa: S608
+    ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM {rows.table}"  # noqa: S608
     found = cursor.row(ends, [])
     low, high = found if found[0] is not None else (0, 0)
     return int(low) if (high - low + 1) << item_bits(n_items) < 2**63 else None

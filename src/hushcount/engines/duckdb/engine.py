@@ -15,14 +15,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hushcount.engines.checking import check_selection
+from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.counting import Cursor, counted, encoded
-from hushcount.engines.duckdb.loading import attempt, load
-from hushcount.engines.duckdb.selected import SelectedRows, fingerprint_sql, select_rows
-from hushcount.engines.duckdb.sql import Typed, TypedColumn
+from hushcount.engines.duckdb.loading import Loaded, load
+from hushcount.engines.duckdb.recognising import add_cells, fingerprint
+from hushcount.engines.duckdb.selected import SelectedRows, select_rows
+from hushcount.engines.files import HeldFiles
+from hushcount.engines.identities import rows_identity, see_files, see_frame, see_table
 from hushcount.engines.incidence import MemoryIncidence
-from hushcount.engines.sources import Files, Source, recognise
+from hushcount.engines.sources import recognise
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection, TextItems
 
@@ -62,48 +66,70 @@ def open_duckdb(source: object, *, table: str | None = None, memory_limit: str |
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
     connection = duckdb.connect(config=settings)
-    engine = DuckdbEngine(connection, recognised, folder)
-    load(connection, recognised)
-    return engine
+    try:
+        # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
+        attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
+        return DuckdbEngine(connection, load(connection, recognised), folder)
+    except BaseException:
+        _close(connection, folder, None)
+        raise
 
 
-def _close(connection: _Connection, folder: str) -> None:
+def _close(connection: _Connection, folder: str, files: HeldFiles | None) -> None:
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
+    if files is not None:
+        files.close()
 
 
 class DuckdbEngine:
     """One source, opened by `open_duckdb`."""
 
-    def __init__(self, connection: _Connection, source: Source, folder: str) -> None:
-        self._connection, self._source = connection, source
-        self._stamp = source.stamp() if isinstance(source, Files) else None
-        self._typed: Typed | None = None
-        self._fingerprint: str | None = None
+    def __init__(self, connection: _Connection, loaded: Loaded, folder: str) -> None:
+        self._connection, self._loaded, self._source = connection, loaded, loaded.source
+        self._fingerprints: dict[bytes, str] = {}
         # How many questions are under way; closing waits for them.
         self._asked, self._idle = 0, threading.Condition()
         # Also if nobody closes it.
-        self._finalizer = weakref.finalize(self, _close, connection, folder)
+        self._finalizer = weakref.finalize(self, _close, connection, folder, loaded.files)
 
     def describe(self) -> Description:
         """The columns."""
-        with self._asking() as cursor:
-            return self._described(cursor)
+        return self._loaded.describe()
 
     def validate(self, selection: Selection) -> None:
         """Refuse what these columns cannot answer."""
         check_selection(selection, self.describe())
+        if self._loaded.columns is None and len({name.casefold() for name in selection.columns}) < len(
+            selection.columns
+        ):
+            raise InvalidParameter(
+                "columns", ", ".join(selection.columns), "told apart by more than small and capital letters"
+            )
 
     def fingerprint(self, key: bytes) -> str:
-        """A digest of the bytes of files, or a fingerprint of the rows of anything else."""
-        del key
+        """A digest of the bytes of files, or a keyed one of the rows of anything else."""
         with self._asking() as cursor:
-            if self._fingerprint is None:
-                if isinstance(self._source, Files):
-                    self._fingerprint = self._source.version()
-                else:
-                    self._fingerprint = str(cursor.row(fingerprint_sql(self._columns(cursor)), [])[0])
-            return self._fingerprint
+            if self._loaded.files is not None:
+                return self._loaded.files.version()
+            if key not in self._fingerprints:
+                self._fingerprints[key] = fingerprint(cursor, self._loaded.typed(()), key)
+            return self._fingerprints[key]
+
+    def sighting(self, key: bytes) -> Sighting:
+        """The identities of files, or of the table."""
+        with self._asking():
+            if self._loaded.files is not None:
+                return see_files(self._loaded.files, key)
+            if self._loaded.table is None:
+                return see_frame()
+            return see_table(self._loaded.table, self._loaded.places)
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """The identity of all rows; reads everything."""
+        with self._asking() as cursor:
+            rows, total = add_cells(cursor, self._loaded)
+        return rows_identity(key, rows=rows, total=total, version=lambda: self.fingerprint(key))
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """People per item, or rows up to the cap, largest first, ties by item; after bounding, if there is a bound."""
@@ -151,23 +177,14 @@ class DuckdbEngine:
                 self._idle.notify_all()
 
     def _check_unchanged(self) -> None:
-        if isinstance(self._source, Files) and self._source.stamp() != self._stamp:
-            raise UnreadableSource(f"{self._source.name} changed since it was opened; open it again and ask once more")
-
-    def _columns(self, cursor: Cursor) -> Typed:
-        if self._typed is None:
-            described = attempt(self._source, lambda: cursor.own.execute("DESCRIBE data").fetchall())
-            self._typed = {name: TypedColumn(name=name, type_name=type_name) for name, type_name, *_ in described}
-        return self._typed
-
-    def _described(self, cursor: Cursor) -> Description:
-        return Description(columns=tuple(column.plain for column in self._columns(cursor).values()))
+        if self._loaded.watched is not None:
+            self._loaded.watched.check()
 
     def _rows(self, cursor: Cursor, selection: Selection) -> SelectedRows:
-        check_selection(selection, self._described(cursor))
-        rows = select_rows(selection, self._columns(cursor))
-        parses = isinstance(self._source, Files) and self._source.format != "parquet"
-        if parses or isinstance(selection.item, TextItems):
+        self.validate(selection)
+        names = selection.columns
+        rows = select_rows(selection, self._loaded.typed(names), self._loaded.rows_sql(names))
+        if self._loaded.is_parsed or isinstance(selection.item, TextItems):
             # Texts are parsed once for each question; columns that are there already are read where they are.
             cursor.run(f"CREATE TEMP TABLE chosen AS {rows.sql}", rows.parameters)
             rows = replace(rows, sql="SELECT person, item FROM temp.chosen", parameters=[])

@@ -16,7 +16,8 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "real"),
     **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), "text"),
-    **dict.fromkeys(("BLOB", "BIT", "TIME", "INTERVAL", '"NULL"', "NULL"), "other"),
+    **dict.fromkeys(("BLOB", "BIT", "TIME", "TIME_NS", "TIME WITH TIME ZONE", "INTERVAL"), "other"),
+    **dict.fromkeys(("BIGNUM", '"NULL"', "NULL"), "other"),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "moment"),
     "DECIMAL": "decimal",
     "BOOLEAN": "boolean",
@@ -78,18 +79,17 @@ def spelled(text: str) -> str:
 
 
 def text_sql(column: TypedColumn) -> str:
-    """SQL for the text of a person or an item, as `columns.text_of` gives it; NULL where it is missing."""
+    """SQL for the text of a person or an item, as `columns.text_of` gives it; NULL where it is missing.
+
+    The time zone of the engine's connection is UTC.
+    """
     name = quoted(column.name)
     if column.is_varchar:
         return name
-    match column.kind:
-        case "real":
-            # Both zeros are one value, as they are everywhere else in SQL.
-            return f"CASE WHEN {_is_nan(name)} THEN NULL WHEN {name} = 0 THEN '0.0' ELSE {name}::VARCHAR END"
-        case "zoned":
-            return f"({name} AT TIME ZONE 'UTC')::VARCHAR || '+00'"
-        case _:
-            return f"{name}::VARCHAR"
+    if column.kind == "real":
+        # Both zeros are one value, as they are everywhere else in SQL.
+        return f"CASE WHEN {_is_nan(name)} THEN NULL WHEN {name} = 0 THEN '0.0' ELSE {name}::VARCHAR END"
+    return f"{name}::VARCHAR"
 
 
 def _is_nan(name: str) -> str:
@@ -106,10 +106,16 @@ def reading_sql(column: TypedColumn, reading: Reading) -> str:
         case "real":
             return f"CASE WHEN NOT {_is_nan(name)} THEN {name}::DOUBLE END"
         case "moment":
-            zone = " AT TIME ZONE 'UTC'" if column.kind == "zoned" else ""
-            return f"TRY_CAST({name}{zone} AS TIMESTAMP)"
+            return _moment_sql(name, column.kind)
         case _:
             return name
+
+
+def _moment_sql(name: str, kind: Kind) -> str:
+    if kind == "date":
+        return name  # dates reach further than moments
+    zone = " AT TIME ZONE 'UTC'" if kind == "zoned" else ""
+    return f"TRY_CAST({name}{zone} AS TIMESTAMP)"
 
 
 def _text_reading_sql(text: str, reading: Reading) -> str:
@@ -144,7 +150,7 @@ def filter_sql(condition: Condition, columns: Typed) -> tuple[str, list[object]]
 
 def _comparison_sql(condition: Comparison, held: TypedColumn) -> tuple[str, list[object]]:
     reading = reading_of(condition, held.kind)
-    column, hole = reading_sql(held, reading), f"?::{_CASTS[reading]}"
+    column, hole = reading_sql(held, reading), f"?::{'DATE' if held.kind == 'date' else _CASTS[reading]}"
     values: list[object] = [literal_as(value, reading) for value in literals(condition)]
     match condition:
         case Compare():

@@ -74,7 +74,7 @@ Typed: TypeAlias = Mapping[str, TypedColumn]
 
 
 def columns_of(frame: Frame) -> tuple[TypedColumn, ...]:
-    """The columns of a frame as it was given; in the frame of `select_rows` they are called c0, c1 and so on."""
+    """The columns of a frame as it was given; their places are those of `numbered`."""
     return tuple(
         TypedColumn(name=field.name, type_name=str(field.dataType.simpleString()), place=f"c{n}")
         for n, field in enumerate(frame.schema.fields)
@@ -85,29 +85,32 @@ def select_rows(frame: Frame, selection: Selection, columns: Typed) -> Frame:
     """The rows that a selection takes, as texts person and item, both present.
 
     Args:
-        frame: its columns are named by their place.
+        frame: its columns are named by their places.
         selection: what is asked; it was held against the columns before.
         columns: the columns by name.
     """
-    frame = _by_bytes(frame)
     if selection.where is not None:
         frame = frame.where(_filter(selection.where, frame, columns))
     person = columns[selection.user]
     item = columns[selection.item.column if isinstance(selection.item, TextItems) else selection.item]
-    rows = frame.select(_text(frame, person).alias("person"), _text(frame, item).alias("item"))
+    rows = frame.select(text_column(frame, person).alias("person"), text_column(frame, item).alias("item"))
     if isinstance(selection.item, TextItems) or person.needs_python or item.needs_python:
         rows = mapped(rows, _speller(selection.item), "person string, item string")
     return rows.where(rows["person"].isNotNull() & rows["item"].isNotNull())
 
 
-def _by_bytes(frame: Frame) -> Frame:
-    """Texts without a collation of their own, under which "A" and "a" could be one item, shown as either of them."""
+def numbered(frame: Frame) -> Frame:
+    """The frame with its columns called by their places.
+
+    Texts lose a collation of their own, under which "A" and "a" could be one item, shown as either of them.
+    """
+    frame = frame.toDF(*(f"c{n}" for n in range(len(frame.schema.fields))))
     held = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     collated = [name for name, of_type in held.items() if of_type.startswith("string collate")]
     return frame.withColumns({name: frame[name].cast("string") for name in collated}) if collated else frame
 
 
-def _text(frame: Frame, column: TypedColumn) -> Column:
+def text_column(frame: Frame, column: TypedColumn) -> Column:
     """The text of a person or an item; numbers that Java writes differently stay numbers."""
     held = frame[column.place]
     if column.kind == "text" or column.needs_python:

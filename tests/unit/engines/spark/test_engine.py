@@ -95,20 +95,22 @@ def test_files_with_other_columns_are_refused(tmp_path):
 
 
 def test_what_spark_cannot_read_is_refused(tmp_path):
-    """Broken Parquet, JSON that is no lines, other objects, missing files and tables."""
+    """Broken Parquet, other objects, missing files and tables, addresses of servers, which are not repeated."""
     local_spark()
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
-    (tmp_path / "array.json").write_text("[]")
     with pytest.raises(UnreadableSource, match="not whole Parquet"):
         open_spark(tmp_path / "broken.parquet")
-    with pytest.raises(InvalidParameter, match="JSON lines for the engine 'spark'"):
-        open_spark(tmp_path / "array.json")
     with pytest.raises(InvalidParameter, match="a Spark DataFrame, a file name or a table"):
         open_spark(7)
     with pytest.raises(UnreadableSource, match="there is no such file"):
         open_spark(tmp_path / "nothing.parquet")
     with pytest.raises(UnreadableSource, match=r"the table 'nothing\.here' cannot be read"):
         open_spark("nothing", table="here")
+    for scheme in ("postgresql", "jdbc:postgresql", "s3a"):
+        with pytest.raises((InvalidParameter, UnreadableSource)) as caught:
+            open_spark(f"{scheme}://me:hidden@host/db.parquet")
+        assert "hidden" not in str(caught.value)
+        assert caught.value.__context__ is None
 
 
 def test_columns_are_checked():
