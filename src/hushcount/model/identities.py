@@ -14,8 +14,8 @@ class Identity:
 
     Attributes:
         kind: what it is: where a file lies ("path"), which file that is ("inode"), a keyed digest of its decompressed
-            bytes ("bytes") or of its rows ("rows"), where a server keeps it ("table"), a keyed digest that names exactly
-            what was read ("version"), or what somebody called it ("name").
+            bytes ("bytes") or of its rows ("rows"), where a server keeps it ("table"), a keyed digest that names
+            exactly what was read ("version"), or what somebody called it ("name").
         value: the thing itself. Never an address as it was typed: those hold passwords.
     """
 
