@@ -46,8 +46,10 @@ def answer(
         refuse_sequential(planned.mechanism.name)
     say("looking at the data's columns and version")
     secret = load_secret()
+    key = secret or new_secret()
     with asking(engine, say):
-        version = keyed_version(secret or new_secret(), engine.describe().version)
+        engine.validate(request.selection)
+        version = keyed_version(key, engine.fingerprint(key))
     job = _Job(planned=planned, engine=engine, version=version, secret=secret, say=say)
     release = _draw(job) if purse is None else _paid(job, purse)
     # Only now: a draw that the ledger discarded for somebody else's answer must leave nothing, not even a receipt.

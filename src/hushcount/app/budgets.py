@@ -115,7 +115,8 @@ class Suggestion:
 
 def data_version(source: object, engine: str = "duckdb") -> str:
     """The version of the data as the ledger knows it."""
-    return keyed_version(load_secret() or new_secret(), open_engine(source, engine).describe().version)
+    secret = load_secret() or new_secret()
+    return keyed_version(secret, open_engine(source, engine).fingerprint(secret))
 
 
 def open_desk(

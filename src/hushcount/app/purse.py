@@ -44,7 +44,7 @@ class Purse:
             key=self.key or new_secret().hex(),
             fresh=request.fresh,
             what=f"{request.question} of {request.item_words()} per {request.selection.user}",
-            family=f"{request.question}/{request.selection.user}/{request.selection.item}/{request.selection.where}",
+            family=f"{request.question}/{request.selection.user}/{request.selection.item}/{request.filter_words()}",
             variants=tuple(_cheaper(planned)),
         )
 

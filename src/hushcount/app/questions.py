@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
@@ -14,7 +14,6 @@ from hushcount.app.receipt import best_epsilon
 from hushcount.app.release import Release
 from hushcount.app.request import Options, Question, Request, make_request
 from hushcount.app.wiring import open_engine
-from hushcount.engines.engine import Engine
 from hushcount.model.costs import Cost
 from hushcount.model.expectations import Expectation
 
@@ -76,7 +75,7 @@ def estimate_request(request: Request) -> Estimate:
 def _ask(question: Question, source: object, user: str, item: str | None, options: Options) -> Release:
     request = make_request(question, user=user, item=item, options=options)
     engine = open_engine(source, options.get("engine"), table=options.get("table"), master=options.get("master"))
-    return answer(with_canonical_filter(request, engine), engine, _purse(source, options))
+    return answer(request, engine, _purse(source, options))
 
 
 def _purse(source: object, options: Options) -> Purse | None:
@@ -97,13 +96,3 @@ def _table_name(source: object, table: str | None) -> str | None:
     if table is None or isinstance(source, str | Path):
         return None
     return f"the table {table} of a {type(source).__name__}"
-
-
-def with_canonical_filter(request: Request, engine: Engine) -> Request:
-    """The request with its filter checked against the data's columns and in canonical form."""
-    if request.selection.where is None:
-        return request
-    from hushcount.engines.filters.filter import canonical  # noqa: PLC0415  only filters need the parser
-
-    where = canonical(request.selection.where, engine.describe().columns)
-    return replace(request, selection=replace(request.selection, where=where))

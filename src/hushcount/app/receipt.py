@@ -72,7 +72,7 @@ def make_receipt(planned: Planned, version: str, outcome: Outcome, *, consistent
         question=planned.request.question,
         user=selection.user,
         item=planned.request.item_words(),
-        where=selection.where,
+        where=planned.request.filter_words(),
         per_item_cap=selection.per_item_cap,
         max_items_per_user=planned.plan.max_items,
         mechanism=planned.mechanism.name,

@@ -10,9 +10,11 @@ from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 
+from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import Number
 from hushcount.model.budgets import Budget, EpsilonBudget, epsilon_budget, rho_budget
+from hushcount.model.conditions import spell
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Items
 from hushcount.model.queries import Selection, TextItems
@@ -97,6 +99,11 @@ class Request:
         runs = "words" if item.longest == 1 else f"runs of {item.shortest} to {item.longest} words"
         return f"{runs} of {item.column}"
 
+    def filter_words(self) -> str | None:
+        """The filter, written in the one way in which it is shown and compared; never read again."""
+        where = self.selection.where
+        return None if where is None else spell(where)
+
     def canonical(self) -> str:
         """One text for all ways of asking the same: the key of the noise, and later of the stored answer."""
         item = self.selection.item
@@ -106,7 +113,7 @@ class Request:
                 "question": self.question,
                 "user": self.selection.user,
                 "item": item if isinstance(item, str) else [item.column, item.shortest, item.longest, item.lower],
-                "where": self.selection.where,
+                "where": self.filter_words(),
                 "per_item_cap": self.selection.per_item_cap,
                 "max_items": self.facts.max_items,
                 "public_items": None if public is None else sorted(public.tolist()),
@@ -130,9 +137,11 @@ def make_request(question: Question, *, user: str, item: str | None, options: Op
         raise InvalidParameter("k", None, "given for a top list", "Write -k 10, or k=10, for the ten most held items.")
     cap = options.get("per_item_cap", 1)
     relative, people = _error(options.get("error"))
+    text = options.get("where")
+    where = None if text is None else grammar.read(text)
     return Request(
         question=question,
-        selection=Selection(user=user, item=_item(item, options), where=options.get("where"), per_item_cap=cap),
+        selection=Selection(user=user, item=_item(item, options), where=where, per_item_cap=cap),
         facts=Facts(
             max_items=options.get("max_items_per_user"),
             per_item_cap=cap,

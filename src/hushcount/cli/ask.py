@@ -54,7 +54,6 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
             return
         from hushcount.app.answer import answer  # noqa: PLC0415  as above
         from hushcount.app.purse import open_purse  # noqa: PLC0415  as above
-        from hushcount.app.questions import with_canonical_filter  # noqa: PLC0415  as above
         from hushcount.app.wiring import open_engine  # noqa: PLC0415  as above
         from hushcount.cli.render import check_outputs, show_release, show_standing, warn_of_row_id  # noqa: PLC0415  as above
         from hushcount.cli.stages import Stages  # noqa: PLC0415  as above
@@ -65,6 +64,6 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
             stages.say("opening the data")
             engine = open_engine(given["file"], given["engine"], table=given["table"], master=given["master"])
             purse = open_purse(given["file"], ledger=given["ledger"], analyst=given["analyst"], key=given["key"])
-            release = answer(with_canonical_filter(request, engine), engine, purse, say=stages.say)
+            release = answer(request, engine, purse, say=stages.say)
         show_release(release, given)
         show_standing(purse, release, given)

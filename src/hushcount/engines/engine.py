@@ -1,4 +1,4 @@
-"""The engine port: three questions. Engines turn data into bounded inputs and know no privacy notion."""
+"""The engine port. Engines turn data into bounded inputs and know no privacy notion, no secret and no environment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NoReturn, Protocol, runtime_checkable
 
 from hushcount.errors import InvalidParameter
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.model.queries import Description, Selection
 
@@ -18,7 +19,38 @@ class Engine(Protocol):
     """
 
     def describe(self) -> Description:
-        """Columns and version id. Reads no values but what the version id needs."""
+        """The columns. Reads no values."""
+        ...
+
+    def validate(self, selection: Selection) -> None:
+        """Refuse all that can be refused without reading a value, so that nothing is charged for it.
+
+        Raises:
+            UnknownColumn: a column is named that is not there.
+            UnsafeFilter: the filter compares a column with a literal of another kind.
+            InvalidInput: a column holds nested values, or words are asked of numbers.
+            InvalidParameter: this engine cannot do it.
+        """
+        ...
+
+    def fingerprint(self, key: bytes) -> str:
+        """An id that changes whenever the data does, the same for the same data.
+
+        Of files it is a digest of their bytes and needs no key; of all else a digest of the rows, keyed so that nobody
+        can compute rows that do not change it. It tells of the data: it leaves the product only under a further key.
+        """
+        ...
+
+    def sighting(self, key: bytes) -> Sighting:
+        """The identities that can be told without a pass over the rows: of each file, or of the table."""
+        ...
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """The identity of all rows, the same from every format and engine: one pass that reads everything.
+
+        Raises:
+            UnreadableSource: something cannot be parsed. Whoever asks for this first charges nothing for a broken file.
+        """
         ...
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Counts:
@@ -31,6 +63,10 @@ class Engine(Protocol):
 
     def incidence(self, selection: Selection) -> Incidence:
         """A handle on who has what, for mechanisms that weigh people's lists. The per-item cap must be one."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything: files, memory, temporary folders. A second time does nothing."""
         ...
 
 

@@ -12,7 +12,7 @@ text. Which items a person keeps must be independent of everybody else's data an
 unforgeable: so the keys are cryptographic, and mixing a text into them is fast. For one person the hash of a pair is a
 bijection of the item's hash.
 
-Here it is in plain Python; `engines.bounding` has it compiled.
+Here are the seeds, in plain Python; `engines.bounding` has the hash of texts, compiled.
 """
 
 from __future__ import annotations
@@ -52,58 +52,14 @@ def role_seed(salt: bytes, role: Role) -> int:
     return hash_word(second, hash_word(first, FIRST_SEED))
 
 
-def signed(word: int) -> int:
-    """A hash as engines compare it."""
-    return word - 2**64 if word >> 63 else word
-
-
 def hash_word(value: int, seed: int) -> int:
     """XXH64 of a 64-bit integer, eight bytes, little end first."""
-    return _finished(_with_word((seed + _P5 + 8) & _WORD, value & _WORD))
-
-
-def hash_bytes(data: bytes, seed: int) -> int:
-    """XXH64 of any bytes."""
-    place = len(data) - len(data) % 32 if len(data) >= 32 else 0
-    state = _striped(data[:place], seed) if place else (seed + _P5) & _WORD
-    state = (state + len(data)) & _WORD
-    while place + 8 <= len(data):
-        state = _with_word(state, int.from_bytes(data[place : place + 8], "little"))
-        place += 8
-    if place + 4 <= len(data):
-        state ^= int.from_bytes(data[place : place + 4], "little") * _P1 & _WORD
-        state = (_turned(state, 23) * _P2 + _P3) & _WORD
-        place += 4
-    for byte in data[place:]:
-        state = _turned(state ^ (byte * _P5 & _WORD), 11) * _P1 & _WORD
-    return _finished(state)
-
-
-def _striped(data: bytes, seed: int) -> int:
-    """Four lanes of eight bytes each, side by side, over all whole stripes of 32 bytes."""
-    lanes = [(seed + _P1 + _P2) & _WORD, (seed + _P2) & _WORD, seed, (seed - _P1) & _WORD]
-    for place in range(0, len(data), 8):
-        lane = place // 8 % 4
-        lanes[lane] = _rounded(lanes[lane], int.from_bytes(data[place : place + 8], "little"))
-    state = sum(_turned(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True)) & _WORD
-    for lane in lanes:
-        state = ((state ^ _rounded(0, lane)) * _P1 + _P4) & _WORD
-    return state
-
-
-def _rounded(lane: int, word: int) -> int:
-    return _turned((lane + word * _P2) & _WORD, 31) * _P1 & _WORD
-
-
-def _with_word(state: int, word: int) -> int:
-    return (_turned(state ^ _rounded(0, word), 27) * _P1 + _P4) & _WORD
+    word = _turned((value & _WORD) * _P2 & _WORD, 31) * _P1 & _WORD
+    state = (_turned(((seed + _P5 + 8) & _WORD) ^ word, 27) * _P1 + _P4) & _WORD
+    state = (state ^ state >> 33) * _P2 & _WORD
+    state = (state ^ state >> 29) * _P3 & _WORD
+    return state ^ state >> 32
 
 
 def _turned(word: int, bits: int) -> int:
     return (word << bits | word >> (64 - bits)) & _WORD
-
-
-def _finished(state: int) -> int:
-    state = (state ^ state >> 33) * _P2 & _WORD
-    state = (state ^ state >> 29) * _P3 & _WORD
-    return state ^ state >> 32

@@ -10,18 +10,16 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from hushcount.errors import InvalidParameter, UnreadableSource
 
-_T = TypeVar("_T")
 Format: TypeAlias = Literal["csv", "tsv", "json", "jsonl", "parquet"]
 
 _FORMATS: dict[str, Format] = {
@@ -36,6 +34,13 @@ _FORMATS: dict[str, Format] = {
 }
 _SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
 _POSTGRES = ("postgresql://", "postgres://")
+# The other way of writing a PostgreSQL address; it may hold a password, so it must not be taken for the name of a file.
+_WORDS_OF_ADDRESS = re.compile(r"\b(?:password|passfile|sslpassword|host|hostaddr|dbname|user)\s*=", re.IGNORECASE)
+# Tables and the files that they lie in, in the order in which DuckDB looks for a name.
+_TABLES_OF_CONNECTION = """SELECT table_name, table_catalog, table_schema, path
+    FROM information_schema.tables JOIN duckdb_databases() ON database_name = table_catalog
+    ORDER BY table_catalog = 'temp' DESC, table_catalog = current_database() DESC, table_schema = current_schema() DESC,
+        table_catalog, table_schema"""
 _ENDS = "the name must end in .csv, .tsv, .json, .jsonl or .parquet"
 
 
@@ -46,30 +51,6 @@ class Files:
     name: str
     format: Format
     paths: tuple[Path, ...]
-
-    def stamp(self) -> tuple[tuple[int, int, int], ...]:
-        """Changes when a file is written or replaced; cheap."""
-        stats = [self._tried(path.stat) for path in self.paths]
-        return tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats)
-
-    def version(self) -> str:
-        """A digest of all bytes: the same for copies under other names, another one whenever a byte changes."""
-        return self.version_from([self._tried(partial(_digest, path)) for path in self.paths])
-
-    def version_from(self, digests: list[bytes]) -> str:
-        """The version, from the BLAKE2b digests of the files, in any order."""
-        return f"{self.format}-{hashlib.blake2b(b''.join(sorted(digests)), digest_size=16).hexdigest()}"
-
-    def _tried(self, action: Callable[[], _T]) -> _T:
-        try:
-            return action()
-        except OSError as error:
-            raise UnreadableSource(f"{self.name} cannot be read: {error.strerror}; open it again") from None
-
-
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +65,28 @@ class Database:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A table of a PostgreSQL server. The address may hold a password and is never printed."""
+    """A table of a PostgreSQL server. The address may hold a password: it is in no text, not even in this one's own."""
 
     name: str
-    address: str
+    address: str = field(repr=False)
     table: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A frame or a stream in memory."""
+    """A frame or a stream in memory, or a table of an open DuckDB connection.
+
+    Attributes:
+        name: how it is called in messages.
+        value: the object.
+        table: the name of the table, if it is one.
+        place: the database file and the table in it, if it lies in one.
+    """
 
     name: str
-    value: Any
+    value: Any = field(repr=False)
+    table: str | None = None
+    place: str | None = None
 
 
 Source: TypeAlias = Files | Database | Server | Frame
@@ -156,14 +146,26 @@ def _is_pandas(source: object) -> bool:
 def _from_connection(connection: Any, table: str | None) -> Frame:  # noqa: ANN401  a duckdb connection, not imported here
     if table is None:
         raise InvalidParameter("table", table, "named for a DuckDB connection", "Write for example: table='events'.")
-    names = {row[0] for row in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()}
-    return Frame(name=f"the table {table!r}", value=connection.table(choose_table(table, names)))
+    found = connection.execute(_TABLES_OF_CONNECTION).fetchall()
+    name = choose_table(table, {row[0] for row in found})
+    _, catalog, schema, path = next(row for row in found if row[0] == name)
+    whole = ".".join('"' + part.replace('"', '""') + '"' for part in (catalog, schema, name))
+    place = None if path is None else table_place(Path(path), name if schema == "main" else f"{schema}.{name}")
+    value = connection.sql(f"SELECT * FROM {whole}")  # noqa: S608  quoted names
+    return Frame(name=f"the table {table!r}", value=value, table=name, place=place)
+
+
+def table_place(path: Path, table: str) -> str:
+    """A table of a database file, as it is recognised."""
+    return f"{path.resolve()}#{table}"
 
 
 def _on_disk(given: str, table: str | None) -> Source:
     if "://" in given:
         raise InvalidParameter("source", given.partition("://")[0] + "://...", "a local file", "Copy it here first.")
     path = Path(given)
+    if _WORDS_OF_ADDRESS.search(given) and not path.exists():
+        raise InvalidParameter("source", "an address in words", "a file, or an address such as postgresql://host/name")
     if path.is_file():
         program = _program(path)
         if program is not None:

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
+from hushcount.model.columns import Column
+from hushcount.model.conditions import Condition, columns_of
 
 # Which items may be named; how many people have each; which are the most held.
 Question: TypeAlias = Literal["vocab", "count", "top"]
@@ -42,13 +44,13 @@ class Selection:
     Attributes:
         user: the column that says who a row belongs to: the unit of protection.
         item: the item column, or how to make items from a text column.
-        where: a filter in the safe grammar of `engines.filters.filter`, in canonical form; None for all rows.
+        where: a filter, as the tree that `engines.filters.grammar` made of its text; None for all rows.
         per_item_cap: how much one person may add to one count: 1 counts people, more counts rows up to the cap.
     """
 
     user: str
     item: str | TextItems
-    where: str | None = None
+    where: Condition | None = None
     per_item_cap: int = 1
 
     def __post_init__(self) -> None:
@@ -57,10 +59,23 @@ class Selection:
         if self.user == column:
             raise InvalidParameter("user", self.user, "another column than the item", "A person is not their own item.")
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names, each once."""
+        item = self.item.column if isinstance(self.item, TextItems) else self.item
+        filtered = () if self.where is None else columns_of(self.where)
+        return tuple(dict.fromkeys((self.user, item, *filtered)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What an engine says of its data: column names with their types, and an id that changes whenever the data does."""
+    """What an engine says of its data.
 
-    columns: tuple[tuple[str, str], ...]
-    version: str
+    Attributes:
+        columns: names and kinds, in the data's own order.
+        listed: False if the data does not list its columns, as JSON, whose keys are private values: any column may then
+            be named, is read as text, and is missing where it is absent.
+    """
+
+    columns: tuple[Column, ...]
+    listed: bool = True

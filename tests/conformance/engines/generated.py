@@ -7,7 +7,8 @@ from datetime import date, datetime
 import numpy as np
 from hypothesis import strategies as st
 
-from hushcount.engines.filters.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
+from hushcount.engines.filters import grammar
+from hushcount.model.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
 from hushcount.model.inputs import Bound
 
 # NUL cannot stand in text files and SQLite; everything else can.
@@ -96,7 +97,7 @@ def conditions(draw):
     )
 
 
-FILTERS = st.recursive(
+FILTER_TEXTS = st.recursive(
     conditions(),
     lambda parts: st.one_of(
         st.builds(Not, part=parts),
@@ -106,3 +107,4 @@ FILTERS = st.recursive(
     ),
     max_leaves=5,
 ).map(spell)
+FILTERS = FILTER_TEXTS.map(grammar.read)

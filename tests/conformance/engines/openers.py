@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +15,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hushcount.engines.columns import quoted, text_of
+from hushcount.engines.columns import text_of
 from hushcount.engines.duckdb.engine import open_duckdb
+from hushcount.engines.duckdb.sql import quoted
 from hushcount.engines.engine import Engine
 from hushcount.engines.spark.engine import open_spark
 from tests.conformance.engines.reference import ReferenceEngine
@@ -24,14 +26,14 @@ from tests.local_spark import local_spark
 Columns: TypeAlias = Mapping[str, Sequence[object]]
 
 _ARROW = {
-    "BOOLEAN": pa.bool_(),
-    "BIGINT": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "VARCHAR": pa.string(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
+    "boolean": pa.bool_(),
+    "integer": pa.int64(),
+    "real": pa.float64(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "moment": pa.timestamp("us"),
 }
-_PANDAS = {"BOOLEAN": "boolean", "BIGINT": "Int64", "DOUBLE": "float64", "TIMESTAMP": "datetime64[us]"}
+_PANDAS = {"boolean": "boolean", "integer": "Int64", "real": "float64", "moment": "datetime64[us]"}
 
 
 _UTC = pa.timestamp("us", tz="UTC")
@@ -57,10 +59,10 @@ TEXTS_OF_ALL_KINDS = pa.table(
 
 
 def typed(columns: Columns) -> dict[str, tuple[str, list[object]]]:
-    """Each column with the type that the reference engine gives it, its values of that type."""
-    types = dict(ReferenceEngine(columns).describe().columns)
+    """Each column with the kind that the reference engine gives it, its values of that kind."""
+    kinds = {column.name: column.kind for column in ReferenceEngine(columns).describe().columns}
     return {
-        name: (types[name], list(map(text_of, values)) if types[name] == "VARCHAR" else list(values))
+        name: (kinds[name], list(map(text_of, values)) if kinds[name] == "text" else list(values))
         for name, values in columns.items()
     }
 
@@ -96,7 +98,15 @@ def write_json_lines(path: Path, columns: Columns) -> None:
         }
         kept = {name: value for name, value in plain.items() if value is not None or n % 2 == 0}
         lines.append(json.dumps(kept) + "\n")
-    path.write_text("".join(lines), encoding="utf-8")
+    # A file of no bytes is refused; one of an empty line holds nothing.
+    path.write_text("".join(lines) or "\n", encoding="utf-8")
+
+
+def write_json_array(path: Path, columns: Columns) -> None:
+    """The same objects in one array."""
+    write_json_lines(path, columns)
+    objects = path.read_text(encoding="utf-8").strip().splitlines()
+    path.write_text("[\n" + ",\n".join(objects) + "\n]\n", encoding="utf-8")
 
 
 def _parquet(columns: Columns, folder: Path) -> Engine:
@@ -115,9 +125,19 @@ def _tsv(columns: Columns, folder: Path) -> Engine:
 
 
 def _json_lines(columns: Columns, folder: Path) -> Engine:
-    # The first line names all columns, for data without rows or without some value.
-    write_json_lines(folder / "data.jsonl", {name: [None, *values] for name, values in columns.items()})
+    write_json_lines(folder / "data.jsonl", columns)
     return open_duckdb(folder / "data.jsonl")
+
+
+def _json_array(columns: Columns, folder: Path) -> Engine:
+    write_json_array(folder / "data.json", columns)
+    return open_duckdb(folder / "data.json")
+
+
+def _compressed(columns: Columns, folder: Path) -> Engine:
+    write_delimited(folder / "data.csv", columns, delimiter=";")
+    (folder / "data.csv.gz").write_bytes(gzip.compress((folder / "data.csv").read_bytes()))
+    return open_duckdb(folder / "data.csv.gz")
 
 
 def _pattern(columns: Columns, folder: Path) -> Engine:
@@ -223,8 +243,15 @@ def _spark_csv(columns: Columns, folder: Path) -> Engine:
 
 def _spark_json_lines(columns: Columns, folder: Path) -> Engine:
     local_spark()
-    write_json_lines(folder / "data.jsonl", {name: [None, *values] for name, values in columns.items()})
+    write_json_lines(folder / "data.jsonl", columns)
     return open_spark(folder / "data.jsonl")
+
+
+def _spark_json_array(columns: Columns, folder: Path) -> Engine:
+    local_spark()
+    write_json_array(folder / "data.json", columns)
+    (folder / "data.json.gz").write_bytes(gzip.compress((folder / "data.json").read_bytes()))
+    return open_spark(folder / "data.json.gz")
 
 
 def _spark_view(columns: Columns, folder: Path) -> Engine:
@@ -241,7 +268,9 @@ OPENERS: dict[str, Callable[[Columns, Path], Engine]] = {
     "parquet": _parquet,
     "csv": _csv,
     "tsv": _tsv,
+    "compressed": _compressed,
     "json lines": _json_lines,
+    "json array": _json_array,
     "pattern": _pattern,
     "directory": _directory,
     "arrow": _arrow,
@@ -261,5 +290,6 @@ SPARK: dict[str, Callable[[Columns, Path], Engine]] = {
     "spark parquet": _spark_parquet,
     "spark csv": _spark_csv,
     "spark json lines": _spark_json_lines,
+    "spark json array": _spark_json_array,
     "spark view": _spark_view,
 }

@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from hushcount.engines.columns import find, find_flat, kind, text_of
-from hushcount.engines.filters.filter import holds, parse
-from hushcount.engines.hashing import FIRST_SEED, Role, hash_bytes, hash_word, role_seed, signed
+from hushcount.engines.checking import check_selection
+from hushcount.engines.columns import text_of
+from hushcount.engines.filters.filter import holds
+from hushcount.engines.hashing import FIRST_SEED, Role, hash_word, role_seed
+from hushcount.engines.identities import rows_identity, see_frame
 from hushcount.engines.text import grams
-from hushcount.errors import InvalidInput, InvalidParameter
+from hushcount.errors import InvalidParameter
+from hushcount.model.columns import Column, Kind
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram, Items, UniformWeights, UserLists, WeightedHistogram
 from hushcount.model.queries import Description, Selection, TextItems
+from tests.conformance.engines.xxh64 import hash_bytes, signed
 
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine
@@ -32,11 +37,32 @@ class ReferenceEngine:
     columns: Mapping[str, Sequence[object]]
 
     def describe(self) -> Description:
-        """Column types are those of the values: a column of several types is text."""
-        types = tuple((name, _type_name(values)) for name, values in self.columns.items())
+        """Kinds are those of the values: a column of several kinds is text."""
+        return Description(
+            columns=tuple(Column(name=name, kind=_kind(values)) for name, values in self.columns.items())
+        )
+
+    def validate(self, selection: Selection) -> None:
+        """Against these columns."""
+        check_selection(selection, self.describe())
+
+    def fingerprint(self, key: bytes) -> str:
+        """A keyed digest of columns and sorted rows."""
         rows = sorted(repr(row) for row in zip(*self.columns.values(), strict=True))
-        version = hashlib.blake2b(repr((types, rows)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        return Description(columns=types, version=f"reference-{version}")
+        told = repr((self.describe(), rows)).encode("utf-8", "surrogatepass")
+        return f"reference-{hashlib.blake2b(told, key=key, digest_size=16).hexdigest()}"
+
+    def sighting(self, key: bytes) -> Sighting:
+        """Rows in memory lie nowhere."""
+        return see_frame()
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """Of every cell's text one hash, all added up."""
+        texts = [text_of(value) for values in self.columns.values() for value in values]
+        hashes = [hashlib.md5(text.encode(), usedforsecurity=False).digest() for text in texts if text is not None]
+        total = sum(int.from_bytes(each[:8], "big") for each in hashes)
+        n_rows = len(next(iter(self.columns.values())))
+        return rows_identity(key, rows=n_rows, total=total, version=lambda: self.fingerprint(key))
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """Each person's kept items, each with as many rows as there are up to the cap, added up and sorted."""
@@ -60,6 +86,9 @@ class ReferenceEngine:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         return self._incidence(selection)
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def _incidence(self, selection: Selection) -> ReferenceIncidence:
         held: dict[str, Counter[str]] = {}
         for person, item in self._pairs(selection):
@@ -68,23 +97,17 @@ class ReferenceEngine:
 
     def _pairs(self, selection: Selection) -> Iterator[tuple[str, str]]:
         """The rows that count, as person and item."""
-        types = dict(self.describe().columns)
-        item = selection.item
-        find_flat(selection.user, types.items())
-        if isinstance(item, TextItems):
-            if kind(find(item.column, types.items())) != "text":
-                raise InvalidInput(f"column {item.column!r} does not hold text")
-        else:
-            find_flat(item, types.items())
-        condition = None if selection.where is None else parse(selection.where, types.items())
+        self.validate(selection)
+        kinds = {column.name: column.kind for column in self.describe().columns}
+        item, condition = selection.item, selection.where
         for values in zip(*self.columns.values(), strict=True):
             row = {
-                name: text_of(value) if types[name] == "VARCHAR" else value
+                name: text_of(value) if kinds[name] == "text" else value
                 for name, value in zip(self.columns, values, strict=True)
             }
             person = text_of(row[selection.user])
             value = text_of(row[item.column if isinstance(item, TextItems) else item])
-            if person is None or value is None or (condition is not None and not holds(condition, row, types)):
+            if person is None or value is None or (condition is not None and not holds(condition, row, kinds)):
                 continue
             for one in grams(item, value) if isinstance(item, TextItems) else (value,):
                 yield person, one
@@ -142,19 +165,21 @@ class ReferenceIncidence:
         )
 
 
-def _type_name(values: Sequence[object]) -> str:
-    names = {
-        bool: "BOOLEAN",
-        int: "BIGINT",
-        float: "DOUBLE",
-        str: "VARCHAR",
-        date: "DATE",
-        datetime: "TIMESTAMP",
-    }
+_KINDS: dict[type, Kind] = {
+    bool: "boolean",
+    int: "integer",
+    float: "real",
+    str: "text",
+    date: "date",
+    datetime: "moment",
+}
+
+
+def _kind(values: Sequence[object]) -> Kind:
     types = {type(value) for value in values} - {type(None)}
-    if not types <= names.keys():
-        return "STRUCT"
-    return names[types.pop()] if len(types) == 1 else "VARCHAR"
+    if not types <= _KINDS.keys():
+        return "nested"
+    return _KINDS[types.pop()] if len(types) == 1 else "text"
 
 
 def _is_allowed(item: str, bound: Bound) -> bool:

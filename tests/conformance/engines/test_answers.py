@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hushcount.engines.duckdb import engine as engine_module
+from hushcount.engines.duckdb import counting
+from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidInput, InvalidParameter, UnknownColumn
 from hushcount.model.inputs import Bound, UniformWeights
 from hushcount.model.queries import Selection, TextItems
@@ -26,7 +27,8 @@ SEARCH = settings(max_examples=8, suppress_health_check=[HealthCheck.function_sc
 
 
 # Sources that are read by the code of another one are left out of the search; the examples below include them.
-SEARCHED = [name for name in OPENERS if name not in {"tsv", "pattern", "arrow reader", "polars lazy", "connection"}]
+ALIKE = {"tsv", "compressed", "json array", "pattern", "arrow reader", "polars lazy", "connection"}
+SEARCHED = [name for name in OPENERS if name not in ALIKE]
 
 
 @pytest.fixture(params=SEARCHED)
@@ -35,7 +37,7 @@ def opened(request, tmp_path):
     return lambda columns: OPENERS[request.param](columns, tmp_path)
 
 
-@pytest.fixture(params=["reference", *OPENERS, "spark frame", "spark csv"])
+@pytest.fixture(params=["reference", *OPENERS, "spark frame", "spark csv", "spark json lines"])
 def any_opened(request, tmp_path):
     """The same, the reference engine and Spark included."""
     return lambda columns: {"reference": open_reference, **OPENERS, **SPARK}[request.param](columns, tmp_path)
@@ -125,7 +127,7 @@ def test_text_agrees(opened, data, sizes, lower):
 @given(columns=tables(), cap=st.sampled_from([1, 2]), top=st.none() | st.integers(1, 4))
 def test_counting_beyond_memory_agrees(tmp_path, monkeypatch, columns, cap, top):
     """Rows that would not fit into memory are counted in SQL, with the same answer."""
-    monkeypatch.setattr(engine_module, "_MOST_ROWS", -1)
+    monkeypatch.setattr(counting, "_MOST_ROWS", -1)
     selection = replace(SELECTION, per_item_cap=cap)
     engine = OPENERS["parquet"](columns, tmp_path)
 
@@ -166,31 +168,34 @@ def test_complete_means_that_nothing_is_missing(any_opened):
 
 
 def test_describe_names_the_columns(any_opened):
-    """Names in order; the version id is the same when asked twice."""
+    """Names in order; the fingerprint is the same when asked twice."""
     engine = any_opened(TABLE)
     described = engine.describe()
 
-    assert tuple(name for name, _ in described.columns) == tuple(TABLE)
-    assert described == engine.describe()
+    assert tuple(column.name for column in described.columns) == (tuple(TABLE) if described.listed else ())
+    assert engine.fingerprint(b"key") == engine.fingerprint(b"key")
 
 
 def test_an_unknown_column_is_told(any_opened):
     """The error lists the columns and suggests the nearest, for the person, the item, the text and the filter."""
     engine = any_opened(TABLE)
+    if not engine.describe().listed:
+        pytest.skip("any column may be named")
     for selection in (
         Selection(user="usr", item="item"),
         Selection(user="tag", item="usr"),
         Selection(user="tag", item=TextItems(column="usr")),
-        Selection(user="tag", item="item", where="usr = 'x'"),
+        Selection(user="tag", item="item", where=grammar.read("usr = 'x'")),
     ):
-        with pytest.raises(UnknownColumn) as caught:
-            engine.histogram(selection)
+        for ask in (engine.validate, engine.histogram, engine.incidence):
+            with pytest.raises(UnknownColumn) as caught:
+                ask(selection)
 
-        assert str(caught.value) == (
-            "there is no column 'usr'; the columns are user, item, age, tag, day. Did you mean 'user'?"
-        )
-        assert caught.value.columns == tuple(TABLE)
-        assert caught.value.nearest == "user"
+            assert str(caught.value) == (
+                "there is no column 'usr'; the columns are user, item, age, tag, day. Did you mean 'user'?"
+            )
+            assert caught.value.columns == tuple(TABLE)
+            assert caught.value.nearest == "user"
 
 
 def test_incidences_need_a_cap_of_one(any_opened):
@@ -202,5 +207,5 @@ def test_incidences_need_a_cap_of_one(any_opened):
 def test_words_come_from_text_columns(tmp_path):
     """Numbers have no words."""
     for opener in (open_reference, OPENERS["parquet"]):
-        with pytest.raises(InvalidInput, match="column 'age'"):
-            opener(TABLE, tmp_path).histogram(Selection(user="user", item=TextItems(column="age")))
+        with pytest.raises(InvalidInput, match="column 'age' holds values of kind integer, not text"):
+            opener(TABLE, tmp_path).validate(Selection(user="user", item=TextItems(column="age")))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from hushcount.engines.checking import check_selection
 from hushcount.engines.incidence import MemoryIncidence, incidence
+from hushcount.model.columns import Column
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection
 
 
 @dataclass
 class MadeEngine:
-    """Answers the three questions from two columns; counts how often it was read."""
+    """Answers from two columns; counts how often it was read."""
 
     users: list[int]
     items: list[str]
@@ -25,8 +28,25 @@ class MadeEngine:
         return incidence(self.users, self.items)
 
     def describe(self) -> Description:
-        """Two columns and the version that the test set."""
-        return Description(columns=(("user", "BIGINT"), ("item", "VARCHAR")), version=self.version)
+        """The two columns, and a day that filters may name and that changes nothing."""
+        kinds = {"user": "integer", "item": "text", "day": "integer"}
+        return Description(columns=tuple(Column(name=name, kind=kind) for name, kind in kinds.items()))
+
+    def validate(self, selection: Selection) -> None:
+        """Against these columns."""
+        check_selection(selection, self.describe())
+
+    def fingerprint(self, key: bytes) -> str:
+        """The version that the test set."""
+        return self.version
+
+    def sighting(self, key: bytes) -> Sighting:
+        """Known by nothing but its rows."""
+        return Sighting(title="made", finds=(), binds=())
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """The rows of a version."""
+        return Identity(kind="rows", value=self.version)
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """People per item."""
@@ -37,6 +57,9 @@ class MadeEngine:
         """The handle itself."""
         self.reads.append("incidence")
         return self.held
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 def made_engine(people: int = 4000, kinds: int = 8) -> MadeEngine:

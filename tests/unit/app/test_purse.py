@@ -202,7 +202,7 @@ class Crash(Exception):
     """A process that dies."""
 
 
-STEPS = ["reserve", "touch", "describe", "histogram", "run", "keep", "settle"]
+STEPS = ["reserve", "touch", "validate", "fingerprint", "histogram", "run", "keep", "settle"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -215,7 +215,7 @@ def test_a_crash_anywhere_releases_nothing_uncharged(purse, monkeypatch, step, w
         ask(purse, engine)
     monkeypatch.undo()
     clean = made_engine()
-    version = spine.keyed_version(spine.load_secret(), clean.describe().version)
+    version = spine.keyed_version(spine.load_secret(), clean.fingerprint(b"key"))
     held = purse.balance(version)
     touched = bool(engine.reads) or (step, when) == ("histogram", "before") or step in {"run", "keep", "settle"}
 
@@ -234,7 +234,8 @@ def patch_step(monkeypatch, purse, engine, step, when):
         "reserve": (purse.ledger, "reserve"),
         "touch": (purse.ledger, "touch"),
         "settle": (purse.ledger, "settle"),
-        "describe": (engine, "describe"),
+        "validate": (engine, "validate"),
+        "fingerprint": (engine, "fingerprint"),
         "histogram": (engine, "histogram"),
         "run": (spine, "make_receipt"),
         "keep": (spine, "keep"),

@@ -23,6 +23,7 @@ from hushcount.engines import incidence as incidence_module
 from hushcount.engines.incidence import encoded_incidence, incidence
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.inputs import LARGEST, Bound, UniformWeights
+from tests.conformance.engines.xxh64 import hash_bytes, signed
 
 ROWS = st.lists(
     st.tuples(
@@ -66,12 +67,12 @@ def slow_hash(text, salt, role):
     key = hashlib.blake2b(digest_size=16, key=salt, person=role).digest()
     first, second = (int.from_bytes(half, "little") for half in (key[:8], key[8:]))
     seed = hashing.hash_word(second, hashing.hash_word(first, 42))
-    return hashing.signed(hashing.hash_bytes(text.encode("utf-8", "surrogatepass"), seed))
+    return signed(hash_bytes(text.encode("utf-8", "surrogatepass"), seed))
 
 
 def slow_mix(person, item):
     """The hash of a pair: one hash as the seed of the other."""
-    return hashing.signed(hashing.hash_word(item, hashing.hash_word(person, 42)))
+    return signed(hashing.hash_word(item, hashing.hash_word(person, 42)))
 
 
 def slow_bounded(rows, bound):

@@ -21,7 +21,8 @@ from hushcount.app.request import Options, Question, make_request
 from hushcount.app.wiring import open_engine
 from hushcount.engines.engine import Engine
 from hushcount.mechanisms.calibration import Plan
-from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.table import Mechanism
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Histogram, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.model.queries import Description, Selection
@@ -92,8 +93,25 @@ class Pinned:
     version: str
 
     def describe(self) -> Description:
-        """The engine's columns under the version that was said."""
-        return Description(columns=self.engine.describe().columns, version=self.version)
+        """As the engine."""
+        return self.engine.describe()
+
+    def validate(self, selection: Selection) -> None:
+        """As the engine."""
+        self.engine.validate(selection)
+
+    def fingerprint(self, key: bytes) -> str:
+        """The version that was said, whatever the data holds."""
+        del key
+        return self.version
+
+    def sighting(self, key: bytes) -> Sighting:
+        """As the engine."""
+        return self.engine.sighting(key)
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """As the engine."""
+        return self.engine.rows_identity(key)
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Counts:
         """As the engine."""
@@ -102,6 +120,10 @@ class Pinned:
     def incidence(self, selection: Selection) -> Incidence:
         """As the engine."""
         return self.engine.incidence(selection)
+
+    def close(self) -> None:
+        """As the engine."""
+        self.engine.close()
 
 
 @contextmanager

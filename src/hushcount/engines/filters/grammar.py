@@ -6,7 +6,8 @@ import re
 from datetime import date
 from typing import Literal, NoReturn
 
-from hushcount.engines.filters.conditions import (
+from hushcount.errors import UnsafeFilter
+from hushcount.model.conditions import (
     KEYWORDS,
     Among,
     Between,
@@ -19,10 +20,11 @@ from hushcount.engines.filters.conditions import (
     Operator,
     Value,
 )
-from hushcount.errors import UnsafeFilter
 
 _LONGEST = 20_000
 _DEEPEST = 50
+# Longer ones are too much for some engine's regular expressions.
+_LONGEST_PATTERN = 1_000
 _EXAMPLE = "Write for example: country = 'FR' AND year >= 2020."
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -36,6 +38,8 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+# Surrogates that stand alone: no UTF-8 can hold them, so no engine takes them.
+_HALVES = re.compile("[\ud800-\udfff]")
 _STRAY = {
     ";": "a filter is one condition, not a statement",
     "'": "a text is open: close it with a single quote, and double the quotes within",
@@ -46,9 +50,15 @@ _FLIPPED: dict[str, Operator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">"
 
 
 def read(text: str) -> Condition:
-    """The tree of a filter. Columns are not looked up yet."""
+    """The tree of a filter, read once. Columns are not looked up yet.
+
+    The limits are those of the text that was typed. What passes them can be answered: a tree so deep and so wide fits
+    into any engine's query, and the tree's own spelling, which may be longer and deeper, is never read again.
+    """
     if len(text) > _LONGEST:
         raise UnsafeFilter(f"the filter has more than {_LONGEST} characters; put long lists into a column of the data")
+    if _HALVES.search(text):
+        raise UnsafeFilter("the filter holds half of a character, which no text in the data can hold; write it anew")
     tokens = _Tokens(text)
     if tokens.group == "end":
         raise UnsafeFilter(f"the filter is empty; leave it out to take all rows. {_EXAMPLE}")
@@ -155,7 +165,10 @@ def _membership(tokens: _Tokens, column: str) -> Among | Between | Like | None:
     if tokens.took("LIKE"):
         if tokens.group != "text":
             tokens.refuse("LIKE is followed by a text in single quotes")
-        return Like(column=column, pattern=str(_literal(tokens)))
+        pattern = str(_literal(tokens))
+        if len(pattern) > _LONGEST_PATTERN:
+            raise UnsafeFilter(f"the filter has a LIKE pattern of more than {_LONGEST_PATTERN} characters; shorten it")
+        return Like(column=column, pattern=pattern)
     return None
 
 

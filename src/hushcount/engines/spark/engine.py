@@ -9,6 +9,7 @@ item takes one shuffle more. Only released rows come to the driver: noise is dra
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,14 +18,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from hushcount.engines.checking import check_selection
 from hushcount.engines.engine import refuse_sequential
 from hushcount.engines.hashing import Role, role_keys
-from hushcount.engines.spark.selected import columns_of, select_rows
+from hushcount.engines.identities import rows_identity
+from hushcount.engines.spark.recognising import add_cells, fingerprint, see
+from hushcount.engines.spark.selected import select_rows
 from hushcount.engines.spark.session import Session, attempt, mapped, ship_package, watched
 from hushcount.engines.spark.source import SparkSource, open_source
-from hushcount.engines.spark.version import version_of
-from hushcount.errors import InvalidInput, InvalidParameter, UnreadableSource
+from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import (
     LARGEST,
     Bound,
@@ -61,22 +65,44 @@ class SparkEngine:
 
     def __init__(self, source: SparkSource) -> None:
         self._source = source
-        self._stamp = None if source.files is None else source.files.stamp()
-        self._columns = columns_of(source.frame)
-        names = [name for name, _ in self._columns]
-        if len(set(names)) < len(names):
-            raise InvalidInput(f"{source.name} has two columns of the same name; rename one of them")
-        self._description: Description | None = None
-        self._kept: list[_Frame] = []
-        self._was_read = False
+        self._finalizer = weakref.finalize(self, _close, source)
+        self._fingerprints: dict[bytes, str] = {}
+        # What the question of each thread keeps in Spark's memory; a thread that has read anything is here.
+        self._kept: dict[int, list[_Frame]] = {}
 
     def describe(self) -> Description:
-        """Columns and version id: a digest of the bytes of files, or a fingerprint of the rows of anything else."""
-        if self._description is None:
-            ship_package(self._source.session)
-            self._description = Description(columns=self._columns, version=version_of(self._source))
+        """The columns."""
+        return self._source.describe()
+
+    def validate(self, selection: Selection) -> None:
+        """Refuse what these columns cannot answer."""
+        check_selection(selection, self.describe())
+
+    def fingerprint(self, key: bytes) -> str:
+        """A digest of the bytes of files, or a keyed one of the rows of anything else."""
+        self._begin()
+        if key not in self._fingerprints:
+            self._fingerprints[key] = fingerprint(self._source, key)
             self._check_stamp()
-        return self._description
+        return self._fingerprints[key]
+
+    def sighting(self, key: bytes) -> Sighting:
+        """The identities of files, or of the table."""
+        self._begin()
+        return see(self._source, key)
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """The identity of all rows; reads everything."""
+        self._begin()
+        rows, total = add_cells(self._source)
+        self._check_stamp()
+        return rows_identity(key, rows=rows, total=total, version=lambda: self.fingerprint(key))
+
+    def close(self) -> None:
+        """Let go of the files and of what is kept in Spark's memory; the session is not ours to stop."""
+        for thread in list(self._kept):
+            self._forget_all(thread)
+        self._finalizer()
 
     def histogram(
         self, selection: Selection, *, bound: Bound | None = None, top: int | None = None
@@ -104,7 +130,7 @@ class SparkEngine:
         # Counting sorts them by person. To say so again costs nothing, and makes Spark remember it of what is kept; but
         # only once it is there, so it is made at once.
         pairs = pairs.withColumn("held", _people_hold()).sortWithinPartitions("person")
-        self._kept.append(pairs.persist(StorageLevel.MEMORY_AND_DISK))
+        self._kept[threading.get_ident()].append(pairs.persist(StorageLevel.MEMORY_AND_DISK))
         attempt(self._source.name, pairs.count)
         found = SparkIncidence(name=self._source.name, session=self._source.session, pairs=pairs)
         weakref.finalize(found, _forget, pairs).atexit = False
@@ -116,32 +142,45 @@ class SparkEngine:
         with watched(self._source.session, say):
             try:
                 yield
-                if self._was_read:
+                if threading.get_ident() in self._kept:
                     self._check_unchanged()
             finally:
-                self._was_read = False
-                while self._kept:
-                    _forget(self._kept.pop())
+                self._forget_all(threading.get_ident())
 
-    def _rows(self, selection: Selection) -> _Frame:
-        self._was_read = True
+    def _begin(self) -> None:
+        if not self._finalizer.alive:
+            raise UnreadableSource(f"{self._source.name} was closed; open it again")
         self._check_stamp()
         ship_package(self._source.session)
-        frame = self._source.frame.toDF(*(f"c{n}" for n in range(len(self._columns))))
-        return attempt(self._source.name, lambda: select_rows(frame, selection, self._columns))
+
+    def _rows(self, selection: Selection) -> _Frame:
+        self.validate(selection)
+        self._kept.setdefault(threading.get_ident(), [])
+        self._begin()
+        frame, columns = attempt(self._source.name, lambda: self._source.read(selection.columns))
+        return attempt(self._source.name, lambda: select_rows(frame, selection, columns))
+
+    def _forget_all(self, thread: int) -> None:
+        for frame in self._kept.pop(thread, ()):
+            _forget(frame)
 
     def _check_unchanged(self) -> None:
+        """Files by their stamps; the rows of all else by reading them once more."""
         self._check_stamp()
-        if self._source.files is None and self._description is not None:
-            self._check(version_of(self._source) == self._description.version)
+        for key, before in self._fingerprints.items() if self._source.files is None else ():
+            if fingerprint(self._source, key) != before:
+                raise UnreadableSource(
+                    f"{self._source.name} changed since it was opened; open it again and ask once more"
+                )
 
     def _check_stamp(self) -> None:
         if self._source.files is not None:
-            self._check(self._source.files.stamp() == self._stamp)
+            self._source.files.check()
 
-    def _check(self, unchanged: bool) -> None:  # noqa: FBT001  one fact
-        if not unchanged:
-            raise UnreadableSource(f"{self._source.name} changed since it was opened; open it again and ask once more")
+
+def _close(source: SparkSource) -> None:
+    if source.files is not None:
+        source.files.close()
 
 
 def _forget(frame: _Frame) -> None:

@@ -6,120 +6,120 @@ hold dots, which Spark would read as fields.
 
 from __future__ import annotations
 
-import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from hushcount.engines import columns as rules
-from hushcount.engines.columns import Reading, find, find_flat, kind
-from hushcount.engines.filters.conditions import (
-    Among,
-    Between,
-    Compare,
-    Condition,
-    Joined,
-    Like,
-    Missing,
-    Not,
-    literals,
-)
-from hushcount.engines.filters.filter import OPERATORS, literal_as, parse, reading_of
+from hushcount.engines.columns import Reading
+from hushcount.engines.filters.filter import OPERATORS, Comparison, literal_as, reading_of
 from hushcount.engines.spark.session import mapped
 from hushcount.engines.text import grams
-from hushcount.errors import InvalidInput
+from hushcount.model import columns as model
+from hushcount.model.columns import Kind
+from hushcount.model.conditions import Among, Between, Compare, Condition, Joined, Like, Missing, Not, literals
 from hushcount.model.queries import Selection, TextItems
 
 Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
 Column: TypeAlias = Any  # pyspark.sql.Column
-_Columns: TypeAlias = tuple[tuple[str, str], ...]
 _Batch: TypeAlias = Any  # pyarrow.RecordBatch
 
-# The names that the rest of the engines has for Spark's types. What is not here counts as nested and is refused.
-_TYPES = {
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp_ntz": "TIMESTAMP",
-    "timestamp": "TIMESTAMP WITH TIME ZONE",
-    "void": "NULL",
+# What is not here counts as nested and is refused.
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+    **dict.fromkeys(("float", "double"), "real"),
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp_ntz": "moment",
+    "timestamp": "zoned",
+    "void": "other",
 }
 
 
-def columns_of(frame: Frame) -> _Columns:
-    """Names and types of the columns."""
-    return tuple((field.name, _type_name(field.dataType)) for field in frame.schema.fields)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedColumn:
+    """A column as Spark has it. The name of its type is never shown: it may hold names of fields.
+
+    Attributes:
+        name: the name in the table.
+        type_name: Spark's own name of the type.
+        place: what the column is called in the frame.
+    """
+
+    name: str
+    type_name: str
+    place: str
+
+    @property
+    def kind(self) -> Kind:
+        """Lists, structures and unknown types are "nested"."""
+        if self.type_name.startswith(("string", "char(", "varchar(")):
+            return "text"
+        return "decimal" if self.type_name.startswith("decimal(") else _KINDS.get(self.type_name, "nested")
+
+    @property
+    def plain(self) -> model.Column:
+        """The column as everybody else knows it."""
+        return model.Column(name=self.name, kind=self.kind)
+
+    @property
+    def needs_python(self) -> bool:
+        """Whether Java writes a number differently: as 1.0E16 where we write 1e+16."""
+        return self.kind == "real" or (self.kind == "decimal" and not self.type_name.endswith(",0)"))
 
 
-def _type_name(found: Any) -> str:  # noqa: ANN401  a type of Spark
-    plain = str(found.simpleString())
-    if plain.startswith(("string", "char(", "varchar(")):
-        return "VARCHAR"
-    return plain.upper() if plain.startswith("decimal(") else _TYPES.get(plain, plain)
+Typed: TypeAlias = Mapping[str, TypedColumn]
 
 
-def select_rows(frame: Frame, selection: Selection, columns: _Columns) -> Frame:
+def columns_of(frame: Frame) -> tuple[TypedColumn, ...]:
+    """The columns of a frame as it was given; their places are those of `numbered`."""
+    return tuple(
+        TypedColumn(name=field.name, type_name=str(field.dataType.simpleString()), place=f"c{n}")
+        for n, field in enumerate(frame.schema.fields)
+    )
+
+
+def select_rows(frame: Frame, selection: Selection, columns: Typed) -> Frame:
     """The rows that a selection takes, as texts person and item, both present.
 
     Args:
-        frame: its columns are named c0, c1, ...
-        selection: what is asked.
-        columns: names and types of the columns, in the order of the frame.
+        frame: its columns are named by their places.
+        selection: what is asked; it was held against the columns before.
+        columns: the columns by name.
     """
-    frame = _by_bytes(frame)
-    place = {name: f"c{n}" for n, (name, _) in enumerate(columns)}
-    person = find_flat(selection.user, columns)
-    item = _item_type(selection, columns)
     if selection.where is not None:
-        held = {name: frame[own] for name, own in place.items()}
-        frame = frame.where(_filter(parse(selection.where, columns), dict(columns), held))
-    of = selection.item.column if isinstance(selection.item, TextItems) else selection.item
-    rows = frame.select(
-        _text(frame[place[selection.user]], person).alias("person"), _text(frame[place[of]], item).alias("item")
-    )
-    if isinstance(selection.item, TextItems) or _needs_python(person) or _needs_python(item):
+        frame = frame.where(_filter(selection.where, frame, columns))
+    person = columns[selection.user]
+    item = columns[selection.item.column if isinstance(selection.item, TextItems) else selection.item]
+    rows = frame.select(text_column(frame, person).alias("person"), text_column(frame, item).alias("item"))
+    if isinstance(selection.item, TextItems) or person.needs_python or item.needs_python:
         rows = mapped(rows, _speller(selection.item), "person string, item string")
     return rows.where(rows["person"].isNotNull() & rows["item"].isNotNull())
 
 
-def _by_bytes(frame: Frame) -> Frame:
-    """Texts without a collation of their own, under which "A" and "a" could be one item, shown as either of them."""
+def numbered(frame: Frame) -> Frame:
+    """The frame with its columns called by their places.
+
+    Texts lose a collation of their own, under which "A" and "a" could be one item, shown as either of them.
+    """
+    frame = frame.toDF(*(f"c{n}" for n in range(len(frame.schema.fields))))
     held = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     collated = [name for name, of_type in held.items() if of_type.startswith("string collate")]
     return frame.withColumns({name: frame[name].cast("string") for name in collated}) if collated else frame
 
 
-def _item_type(selection: Selection, columns: _Columns) -> str:
-    if not isinstance(selection.item, TextItems):
-        return find_flat(selection.item, columns)
-    held = find(selection.item.column, columns)
-    if kind(held) != "text":
-        raise InvalidInput(
-            f"column {selection.item.column!r} holds values of type {held}, not text; name a text column"
-        )
-    return held
-
-
-def _needs_python(type_name: str) -> bool:
-    """Whether Java writes a number differently: as 1.0E16 where we write 1e+16."""
-    return kind(type_name) == "real" and not type_name.endswith(",0)")
-
-
-def _text(column: Column, type_name: str) -> Column:
+def text_column(frame: Frame, column: TypedColumn) -> Column:
     """The text of a person or an item; numbers that Java writes differently stay numbers."""
-    if type_name == "VARCHAR" or _needs_python(type_name):
-        return column
-    if kind(type_name) == "zoned":
+    held = frame[column.place]
+    if column.kind == "text" or column.needs_python:
+        return held
+    if column.kind == "zoned":
         from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
 
-        return F.concat(_in_utc(column).cast("string"), F.lit("+00"))
-    return column.cast("string")
+        return F.concat(_in_utc(held).cast("string"), F.lit("+00"))
+    return held.cast("string")
 
 
 def _in_utc(column: Column) -> Column:
@@ -167,26 +167,33 @@ def spelled(values: Any) -> list[str | None]:  # noqa: ANN401  a pyarrow.Array
     return [rules.text_of(value) for value in values.to_pylist()]
 
 
-def _filter(condition: Condition, types: dict[str, str], held: dict[str, Column]) -> Column:
+def _filter(condition: Condition, frame: Frame, columns: Typed) -> Column:
     """The filter as a condition of Spark; literals are literals of the plan, never text of a query."""
     match condition:
         case Joined(word=word, parts=parts):
             join = operator.and_ if word == "AND" else operator.or_
-            return functools.reduce(join, [_filter(part, types, held) for part in parts])
+            return _joined(join, [_filter(part, frame, columns) for part in parts])
         case Not(part=part):
-            return ~_filter(part, types, held)
-        case Missing(column=column):
-            found = held[column]
-            return (_real(found, types[column]) if kind(types[column]) == "real" else found).isNull()
+            return ~_filter(part, frame, columns)
+        case Missing(column=name):
+            held = columns[name]
+            return (_real(frame[held.place], held.kind) if held.kind == "real" else frame[held.place]).isNull()
         case _:
-            return _comparison(condition, types[condition.column], held[condition.column])
+            held = columns[condition.column]
+            return _comparison(condition, frame[held.place], held.kind)
 
 
-def _comparison(condition: Compare | Among | Between | Like, type_name: str, column: Column) -> Column:
+def _joined(join: Callable[[Column, Column], Column], parts: list[Column]) -> Column:
+    """Halves joined, so that thousands of parts are a dozen deep: Java walks such a tree by recursion."""
+    middle = len(parts) // 2
+    return join(_joined(join, parts[:middle]), _joined(join, parts[middle:])) if middle else parts[0]
+
+
+def _comparison(condition: Comparison, column: Column, kind: Kind) -> Column:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
 
-    reading = reading_of(condition, type_name)
-    own = _read(column, type_name, reading)
+    reading = reading_of(condition, kind)
+    own = _read(column, kind, reading)
     values = [_literal(literal_as(value, reading)) for value in literals(condition)]
     match condition:
         case Compare():
@@ -209,24 +216,24 @@ def _literal(value: object) -> Column:
     return F.lit(value).cast("bigint") if type(value) is int else F.lit(value)
 
 
-def _read(column: Column, type_name: str, reading: Reading) -> Column:
+def _read(column: Column, kind: Kind, reading: Reading) -> Column:
     """The value that a filter compares; NULL where it is missing or is not written like one."""
-    if kind(type_name) == "text":
+    if kind == "text":
         return _read_text(column, reading)
     match reading:
         case "real":
-            return _real(column, type_name)
+            return _real(column, kind)
         case "moment":
-            return (_in_utc(column) if kind(type_name) == "zoned" else column).cast("timestamp_ntz")
+            return (_in_utc(column) if kind == "zoned" else column).cast("timestamp_ntz")
         case _:
             return column
 
 
-def _real(column: Column, type_name: str) -> Column:
+def _real(column: Column, kind: Kind) -> Column:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
 
     number = column.cast("double")
-    return number if type_name.startswith("DECIMAL") or kind(type_name) == "integer" else F.nanvl(number, F.lit(None))
+    return F.nanvl(number, F.lit(None)) if kind == "real" else number
 
 
 def _read_text(column: Column, reading: Reading) -> Column:

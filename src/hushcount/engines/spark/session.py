@@ -144,6 +144,11 @@ def mapped(frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], schem
         return frame.mapInArrow(function, schema)
 
 
+def literal_path(path: str) -> str:
+    """A path in which Spark sees no pattern."""
+    return "".join(f"\\{sign}" if sign in "*?[]{}\\" else sign for sign in path)
+
+
 def is_local(session: Session) -> bool:
     """Whether everything runs in this one machine's process."""
     return str(session.sparkContext.master).startswith("local") and "local-cluster" not in session.sparkContext.master

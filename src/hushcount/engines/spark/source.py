@@ -1,15 +1,24 @@
-"""Sources for Spark: a DataFrame, files that Spark can see, or a table or view of its catalog."""
+"""Sources for Spark: a DataFrame, files that Spark can see, or a table or view of its catalog.
+
+Files are read by the workers, by their names. They are held open and stamped by this process, and the stamps compared
+before and after: what `engines.files` says of files that are read by name holds here.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
-from hushcount.engines.duckdb.loading import csv_header
+from hushcount.engines.delimited import csv_header
+from hushcount.engines.files import HeldFiles
 from hushcount.engines.sources import Files, is_spark, recognise
-from hushcount.engines.spark.session import Session, attempt, open_session
-from hushcount.errors import InvalidParameter, UnreadableSource
+from hushcount.engines.spark.objects import Objects, find_objects, read_columns
+from hushcount.engines.spark.selected import TypedColumn, columns_of, numbered
+from hushcount.engines.spark.session import Session, attempt, literal_path, open_session
+from hushcount.errors import InvalidInput, InvalidParameter, UnreadableSource
+from hushcount.model.queries import Description
 
 Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
 
@@ -25,14 +34,40 @@ class SparkSource:
     Attributes:
         name: how it is called in messages.
         session: the session that reads it.
-        frame: all rows and columns; reading it anew may give something else.
+        frame: all rows and columns; reading it anew may give something else. None for JSON.
+        objects: where JSON is; its columns are not listed.
         files: the files behind it, if this machine can see them too.
+        table: the whole name of a table of the session's catalog.
+        far: the addresses of files that only Spark can see.
     """
 
     name: str
     session: Session
-    frame: Frame
-    files: Files | None = None
+    frame: Frame = None
+    objects: Objects | None = None
+    files: HeldFiles | None = None
+    table: str | None = None
+    far: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len({column.name for column in self.columns}) < len(self.columns):
+            raise InvalidInput(f"{self.name} has two columns of the same name; rename one of them")
+
+    @property
+    def columns(self) -> tuple[TypedColumn, ...]:
+        """The columns, if they are listed."""
+        return () if self.frame is None else columns_of(self.frame)
+
+    def describe(self) -> Description:
+        """The columns as everybody else knows them."""
+        return Description(columns=tuple(column.plain for column in self.columns), listed=self.objects is None)
+
+    def read(self, names: tuple[str, ...]) -> tuple[Frame, dict[str, TypedColumn]]:
+        """A frame with at least the named columns, called by their places; and its columns by name."""
+        if self.objects is None:
+            return numbered(self.frame), {column.name: column for column in self.columns}
+        columns = {name: TypedColumn(name=name, type_name="string", place=f"c{n}") for n, name in enumerate(names)}
+        return read_columns(self.session, self.objects, names), columns
 
 
 def open_source(source: object, *, table: str | None = None, master: str | None = None) -> SparkSource:
@@ -65,8 +100,8 @@ def open_source(source: object, *, table: str | None = None, master: str | None 
             return _from_table(session, given)
         raise
     if not isinstance(found, Files):
-        raise InvalidParameter("source", given, "a file of CSV, JSON lines or Parquet for the engine 'spark'")
-    return SparkSource(name=found.name, session=session, frame=_read(session, found), files=found)
+        raise InvalidParameter("source", given, "a file of CSV, JSON or Parquet for the engine 'spark'")
+    return _from_files(session, HeldFiles(found))
 
 
 def _from_object(source: Any, table: str | None) -> SparkSource:  # noqa: ANN401  a DataFrame or a session
@@ -89,59 +124,75 @@ def _from_object(source: Any, table: str | None) -> SparkSource:  # noqa: ANN401
 
 
 def _from_table(session: Session, name: str) -> SparkSource:
-    frame = attempt(f"the table {name!r}", lambda: session.table(name), hint="check its name and its rights")
-    return SparkSource(name=f"the table {name!r}", session=session, frame=frame)
+    called = f"the table {name!r}"
+    frame = attempt(called, lambda: session.table(name), hint="check its name and its rights")
+    found = attempt(called, lambda: session.catalog.getTable(name))
+    # A temporary view has neither catalog nor namespace: it is known by its name alone.
+    whole = ".".join(part for part in (found.catalog, *(found.namespace or ()), found.name) if part)
+    return SparkSource(name=called, session=session, frame=frame, table=found.name if found.isTemporary else whole)
 
 
 def _from_afar(session: Session, given: str) -> SparkSource:
     """Files that only Spark can see. Typed by the end of the name; what says nothing is Parquet."""
+    scheme = given.partition("://")[0]
+    if scheme.startswith(("postgres", "jdbc")):
+        raise InvalidParameter(
+            "source", f"{scheme}://...", "files or a table for the engine 'spark'", "Leave out --engine, or engine=."
+        )
     bare = given.rstrip("/").removesuffix(".gz")
     found = next((name for suffix, name in _SUFFIXES.items() if bare.endswith(suffix)), "parquet")
     if found != "parquet":
         raise InvalidParameter(
             "source",
-            given.partition("://")[0] + "://...",
+            f"{scheme}://...",
             "Parquet, if it is not on this machine",
             "Read it with spark.read, and hand over the DataFrame.",
         )
-    name = repr(given)
+    # Keys may stand before the host.
+    name = repr(f"{scheme}://{bare_address(given)}")
     frame = attempt(name, lambda: session.read.option("mergeSchema", "true").parquet(given), hint=_SCHEMA)
     first = attempt(name, lambda: session.read.option("mergeSchema", "false").parquet(given))
     if set(frame.columns) != set(first.columns):
         raise UnreadableSource(f"{name} cannot be read as one table: {_SCHEMA}")
-    return SparkSource(name=name, session=session, frame=frame)
+    far = attempt(name, frame.inputFiles)
+    addresses = tuple(sorted(f"{file.partition('://')[0]}://{bare_address(file)}" for file in far))
+    return SparkSource(name=name, session=session, frame=frame, far=addresses)
+
+
+def bare_address(address: str) -> str:
+    """Host and path of an address, without user, password and options."""
+    parts = urlsplit(address)
+    return parts.netloc.rpartition("@")[2].lower() + parts.path
 
 
 _SCHEMA = "it is not whole Parquet, or its files do not have the same columns; write it anew"
 
 
-def _read(session: Session, files: Files) -> Frame:
-    paths = [_literal_path(os.path.abspath(path)) for path in files.paths]  # noqa: PTH100  links stay as they are
-    reader = session.read
-    match files.format:
-        case "parquet":
-            _check_same_columns(files)
-            # One file is its own base: columns from the names of directories would not be covered by the version id.
-            return attempt(files.name, lambda: reader.option("mergeSchema", "false").parquet(*paths), hint=_SCHEMA)
-        case "csv" | "tsv":
-            return _read_csv(session, files, paths)
-        case "jsonl":
-            options = {"mode": "FAILFAST", "primitivesAsString": "true", "encoding": "UTF-8"}
-            return attempt(files.name, lambda: reader.options(**options).json(paths))
-        case _:
-            raise InvalidParameter(
-                "source", files.name, "JSON lines for the engine 'spark'", "Name it .jsonl if each line is one object."
-            )
+def _from_files(session: Session, files: HeldFiles) -> SparkSource:
+    try:
+        if files.format in {"json", "jsonl"}:
+            return SparkSource(name=files.name, session=session, objects=find_objects(files), files=files)
+        return SparkSource(name=files.name, session=session, frame=_read(session, files), files=files)
+    except BaseException:
+        files.close()
+        raise
 
 
-def _read_csv(session: Session, files: Files, paths: list[str]) -> Frame:
+def _read(session: Session, files: HeldFiles) -> Frame:
+    paths = [literal_path(str(path)) for path in files.paths]
+    if files.format != "parquet":
+        return _read_csv(session, files, paths)
+    _check_same_columns(files)
+    # One file is its own base: columns from the names of directories would not be covered by the version.
+    reader = session.read.option("mergeSchema", "false")
+    return attempt(files.name, lambda: reader.parquet(*paths), hint=_SCHEMA)
+
+
+def _read_csv(session: Session, files: HeldFiles, paths: list[str]) -> Frame:
     """Columns of text. A quoted field may hold a line break, so each file is read by one task."""
     from pyspark.sql.types import StringType, StructField, StructType  # noqa: PLC0415  heavy
 
-    headers = {csv_header(files, path) for path in files.paths}
-    if len(headers) > 1:
-        raise UnreadableSource(f"{files.name} cannot be read as one table: the first lines of its files differ")
-    delimiter, names = headers.pop()
+    delimiter, names = csv_header(files)
     options = {
         "header": "true",
         "enforceSchema": "true",
@@ -161,7 +212,7 @@ def _read_csv(session: Session, files: Files, paths: list[str]) -> Frame:
     return attempt(files.name, lambda: session.read.options(**options).schema(schema).csv(paths))
 
 
-def _check_same_columns(files: Files) -> None:
+def _check_same_columns(files: HeldFiles) -> None:
     """Refuse Parquet files that differ in their columns: Spark would fill up what is missing, and say nothing."""
     import pyarrow as pa  # noqa: PLC0415  comes with Spark
     from pyarrow import parquet  # noqa: PLC0415  as above
@@ -172,8 +223,3 @@ def _check_same_columns(files: Files) -> None:
         schemas = []
     if not schemas or any(not schema.equals(schemas[0]) for schema in schemas):
         raise UnreadableSource(f"{files.name} cannot be read: {_SCHEMA}")
-
-
-def _literal_path(path: str) -> str:
-    """A path in which Spark sees no pattern."""
-    return "".join(f"\\{sign}" if sign in "*?[]{}\\" else sign for sign in path)

@@ -86,6 +86,17 @@ def literals(condition: Compare | Among | Between | Like) -> tuple[Value, ...]:
             return (pattern,)
 
 
+def columns_of(condition: Condition) -> tuple[str, ...]:
+    """The columns that a filter names, each once, in order."""
+    match condition:
+        case Joined(parts=parts):
+            return tuple(dict.fromkeys(name for part in parts for name in columns_of(part)))
+        case Not(part=part):
+            return columns_of(part)
+        case _:
+            return (condition.column,)
+
+
 def spell(condition: Condition) -> str:  # noqa: PLR0911  one for each kind of condition
     """The canonical text of a filter."""
     match condition:

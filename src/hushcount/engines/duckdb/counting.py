@@ -1,0 +1,123 @@
+"""Counting: the rows of one question as integers, or as counts made by SQL.
+
+The distinct items are numbered in the order of their texts, every row becomes one integer, and sorting integers finds
+what is repeated. That is faster than counting distinct values in SQL, and the same integers give histograms and
+incidences. Rows that would not fit into memory as integers are counted in SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hushcount.engines.duckdb.attempts import attempt
+from hushcount.engines.duckdb.pairs import Pairs, item_bits
+from hushcount.engines.duckdb.selected import SelectedRows
+from hushcount.engines.duckdb.sql import spelled
+from hushcount.engines.sources import Source
+from hushcount.model.inputs import Histogram, Int64s
+
+_Cursor: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
+
+# More rows than this are counted in SQL, which can spill: as integers they would take 16 bytes each.
+_MOST_ROWS = 200_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """A connection of one question alone: its temporary tables are seen by nobody else, and go with it."""
+
+    source: Source
+    own: _Cursor
+
+    def run(self, sql: str, parameters: list[object]) -> None:
+        """Do something."""
+        attempt(self.source, lambda: self.own.execute(sql, parameters))
+
+    def row(self, sql: str, parameters: list[object]) -> tuple[Any, ...]:
+        """The only row of an answer."""
+        # All of it, since a result that is not fetched to its end holds the connection.
+        found: list[tuple[Any, ...]] = attempt(self.source, lambda: self.own.execute(sql, parameters).fetchall())
+        return found[0]
+
+    def columns(self, sql: str, parameters: list[object]) -> dict[str, Any]:
+        """An answer as arrays by name."""
+        arrays = attempt(self.source, lambda: self.own.execute(sql, parameters).fetchnumpy())
+        return {name: np.asarray(values) for name, values in arrays.items()}
+
+
+def counted(cursor: Cursor, rows: SelectedRows, *, cap: int, top: int | None) -> Histogram:
+    """People per item, or rows up to the cap, largest first, ties by item."""
+    n_rows = _number_items(cursor, rows)
+    if n_rows > _MOST_ROWS:
+        return _counted_in_sql(cursor, rows, cap, top)
+    return _encoded(cursor, rows).histogram(cap=cap, top=top)
+
+
+def encoded(cursor: Cursor, rows: SelectedRows) -> Pairs:
+    """All rows as integers."""
+    _number_items(cursor, rows)
+    return _encoded(cursor, rows)
+
+
+def _number_items(cursor: Cursor, rows: SelectedRows) -> int:
+    """Number the items in the order of their texts; how many rows there are."""
+    cursor.run(
+        "CREATE TEMP TABLE things AS SELECT item, times, (row_number() OVER (ORDER BY item) - 1)::INTEGER AS id "  # noqa: S608
+        f"FROM (SELECT item, count(*) AS times FROM ({rows.sql}) GROUP BY item)",
+        rows.parameters,
+    )
+    return int(cursor.row("SELECT coalesce(sum(times), 0)::BIGINT FROM temp.things", [])[0])
+
+
+def _encoded(cursor: Cursor, rows: SelectedRows) -> Pairs:
+    items = cursor.columns("SELECT item FROM temp.things ORDER BY id", [])["item"]
+    low = _lowest(cursor, rows, len(items))
+    people = low if low is not None else _numbered_people(cursor, rows)
+    code, joined = "code", "JOIN temp.people USING (person)"
+    if low is not None:
+        code, joined = f"(person::BIGINT - {spelled(str(low))}::BIGINT)", ""
+    keys = cursor.columns(
+        f"SELECT {code} * {1 << item_bits(len(items))} + id AS key "  # noqa: S608
+        f"FROM ({rows.sql}) {joined} JOIN temp.things USING (item)",
+        rows.parameters,
+    )["key"]
+    keys = np.require(keys, np.int64, ["OWNDATA", "WRITEABLE"])
+    keys.sort()
+    return Pairs(items=items, people=people, keys=keys)
+
+
+def _lowest(cursor: Cursor, rows: SelectedRows, n_items: int) -> int | None:
+    """The smallest person, if people are integers so close together that they need no other number; else None."""
+    if not rows.integer:
+        return None
+    # Of all rows, filtered out or not: a file may know it without being read.
+    ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM {rows.table}"  # noqa: S608
+    found = cursor.row(ends, [])
+    low, high = found if found[0] is not None else (0, 0)
+    return int(low) if (high - low + 1) << item_bits(n_items) < 2**63 else None
+
+
+def _numbered_people(cursor: Cursor, rows: SelectedRows) -> Int64s:
+    cursor.run(
+        "CREATE TEMP TABLE people AS SELECT person, row_number() OVER () - 1 AS code "  # noqa: S608
+        f"FROM (SELECT DISTINCT person FROM ({rows.sql}))",
+        rows.parameters,
+    )
+    people: Int64s = cursor.columns("SELECT person FROM temp.people ORDER BY code", [])["person"]
+    return people
+
+
+def _counted_in_sql(cursor: Cursor, rows: SelectedRows, cap: int, top: int | None) -> Histogram:
+    """Counted by DuckDB alone, for rows that do not fit into memory."""
+    limit = "" if top is None else f"LIMIT {top + 1}"
+    found = cursor.columns(
+        f"SELECT item, sum(least(times, {cap}))::BIGINT AS people FROM "  # noqa: S608
+        f"(SELECT person, item, count(*) AS times FROM ({rows.sql}) GROUP BY person, item) "
+        f"GROUP BY item ORDER BY people DESC, item {limit}",
+        rows.parameters,
+    )
+    items, counts = found["item"][:top], found["people"][:top].astype(np.int64, copy=False)
+    return Histogram(items=items, counts=counts, complete=len(items) == len(found["item"]))

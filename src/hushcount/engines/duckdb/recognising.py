@@ -1,0 +1,93 @@
+"""Recognising data in DuckDB: the fingerprint that names exactly what is read, and the identity of its rows.
+
+A fingerprint is a keyed additive multiset hash (MSet-Add-Hash of Clarke, Devadas, van Dijk, Gassend and Suh,
+"Incremental multiset hash functions", Asiacrypt 2003): each row is hashed by SHA-256 under a key, the hashes are added
+up, and the number of rows stands beside the sum. The order of rows does not matter. If SHA-256 under an unknown key is
+as good as random, two different tables have equal sums with a chance of 2^-256, and equal fingerprints, which are
+shorter, with one of 2^-128; nobody without the key can do better than to try. Without a key, and with hashes of 64 bits
+that can be inverted, as it was once, rows that leave the sums as they are can be computed.
+"""
+
+from __future__ import annotations
+
+from hushcount.engines.duckdb.counting import Cursor
+from hushcount.engines.duckdb.loading import Loaded
+from hushcount.engines.duckdb.sql import Typed, TypedColumn, quoted, text_sql
+from hushcount.engines.identities import keyed
+
+# Their texts are never empty and hold no semicolon: they need no length before them.
+_BARE = {"integer", "decimal", "real", "boolean", "date", "moment", "zoned"}
+# Four words of 64 bits each.
+_LANES = 4
+# Rows that are looked at to guess whether values come again.
+_SAMPLE = 100_000
+
+
+def fingerprint(cursor: Cursor, columns: Typed, key: bytes) -> str:
+    """A keyed digest of the columns and all rows of `data`, in any order."""
+    # 32 characters, so that a short row and its key are one block of SHA-256.
+    row_key = keyed(key, b"row", b"")
+    cells = ", ".join(_cell_sql(column) for column in columns.values())
+    lanes = ", ".join(f"sum(('0x' || substr(digest, {1 + 16 * n}, 16))::UBIGINT)" for n in range(_LANES))
+    digests = f"SELECT sha256(concat(?::VARCHAR, {cells})) AS digest FROM data"  # noqa: S608
+    found = cursor.row(f"SELECT count(*), {lanes} FROM ({digests})", [row_key])  # noqa: S608
+    shape = [(column.name, column.type_name) for column in columns.values()]
+    return f"rows-{keyed(key, b'table', repr((shape, found)).encode('utf-8', 'surrogatepass'))}"
+
+
+def _cell_sql(column: TypedColumn) -> str:
+    """SQL for parts of a text from which the cell can be read back: nothing is missing, "0:" is the empty text."""
+    name = quoted(column.name)
+    if column.kind in _BARE:
+        return f"{name}::VARCHAR, ';'"
+    text = f"to_json({name})::VARCHAR" if column.kind == "nested" else f"{name}::VARCHAR"
+    return f"strlen({text}), ':', {text}"
+
+
+def add_cells(cursor: Cursor, loaded: Loaded) -> tuple[int, int]:
+    """How many rows there are, and the sum of all cells' hashes, as `engines.identities` says.
+
+    Everything is read, so what cannot be parsed fails here.
+    """
+    if loaded.columns is None:
+        rows, total = cursor.row(_objects_sql(loaded.objects_sql()), [])
+    elif loaded.is_parsed:
+        # Texts are parsed once for all columns.
+        sums = (f"coalesce(sum({_hash_sql(text_sql(column))}), 0)" for column in loaded.columns.values())
+        rows, total = cursor.row(f"SELECT count(*), {' + '.join(sums)} FROM data", [])  # noqa: S608
+    else:
+        grouped = _repetitive(cursor, loaded.columns)
+        sums = (_column_sql(column, grouped=column.name in grouped) for column in loaded.columns.values())
+        rows, total = cursor.row(f"SELECT (SELECT count(*) FROM data), {' + '.join(sums)}", [])  # noqa: S608
+    return int(rows), int(total)
+
+
+def _hash_sql(text: str) -> str:
+    return f"('0x' || substr(md5({text}), 1, 16))::UBIGINT"
+
+
+def _repetitive(cursor: Cursor, columns: Typed) -> set[str]:
+    """The columns that look as if their values came again and again. Nested ones cannot all be grouped by."""
+    plain = [column.name for column in columns.values() if column.kind != "nested"]
+    if not plain:
+        return set()
+    counts = ", ".join(f"count({quoted(name)}), approx_count_distinct({quoted(name)})" for name in plain)
+    found = cursor.row(f"SELECT {counts} FROM (SELECT * FROM data LIMIT {_SAMPLE})", [])  # noqa: S608
+    return {name for n, name in enumerate(plain) if found[2 * n + 1] <= found[2 * n] // 2}
+
+
+def _column_sql(column: TypedColumn, *, grouped: bool) -> str:
+    """The sum of a column's hashes. Values that come again are hashed once, which is several times as fast."""
+    name = quoted(column.name)
+    text = f"to_json({name})::VARCHAR" if column.kind == "nested" else text_sql(column)
+    if not grouped:
+        return f"(SELECT coalesce(sum({_hash_sql(text)}), 0) FROM data)"  # noqa: S608
+    values = f"SELECT {name}, count(*) AS times FROM data GROUP BY {name}"  # noqa: S608
+    return f"(SELECT coalesce(sum(times * {_hash_sql(text)}::HUGEINT), 0) FROM ({values}))"  # noqa: S608
+
+
+def _objects_sql(objects: str) -> str:
+    """All values of all objects. A key that an object has twice is an error: one of the two would not be read."""
+    values = "map_values(json::MAP(VARCHAR, VARCHAR))"
+    hashes = f"list_sum([{_hash_sql('text')}::HUGEINT FOR text IN {values} IF text IS NOT NULL])"
+    return f"SELECT count(*), coalesce(sum({hashes}), 0) FROM {objects}"  # noqa: S608

@@ -1,0 +1,95 @@
+"""PostgreSQL: one table, copied as texts in one snapshot, and recognised by where it is whatever its address says.
+
+The address may set anything of a session: time zone, formats, the search path. None of it may change what is read, or
+the same table would be other data under each address: so the settings that texts depend on are pinned, and the search
+path only finds the table. Neither user, password nor options of an address are in any text.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, TypeAlias
+
+from hushcount.engines.duckdb.copying import chunks, copy_rows
+from hushcount.engines.duckdb.sql import quoted
+from hushcount.engines.sources import Server, choose_table
+from hushcount.errors import MissingExtra, UnreadableSource
+
+_Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
+_Session: TypeAlias = Any  # psycopg.Connection
+
+_TABLES = """SELECT table_name, table_schema FROM information_schema.tables
+    WHERE table_schema = ANY (current_schemas(false))
+    ORDER BY array_position(current_schemas(false), table_schema) DESC"""
+_PINNED = {
+    "search_path": "",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "lc_monetary": "C",
+    "xmlbinary": "base64",
+}
+_LOOPBACK = "localhost"
+
+
+def copy_postgres(connection: _Connection, server: Server) -> tuple[str, tuple[str, ...]]:
+    """A table of a server into the table `data`; its name, and the places by which it is recognised."""
+    try:
+        import psycopg  # noqa: PLC0415  an extra
+    except ImportError:
+        raise MissingExtra("psycopg", "pip install 'hushcount[postgres]'") from None
+
+    try:
+        with psycopg.connect(server.address, client_encoding="utf8") as session:
+            session.read_only = True
+            session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            # The nearest schema of the search path comes last, and stays.
+            schemas = {str(name): str(schema) for name, schema in session.execute(_TABLES)}
+            table = choose_table(server.table, schemas)
+            for setting, value in _PINNED.items():
+                session.execute("SELECT set_config(%s, %s, true)", (setting, value))
+            _copy(connection, server, session, f"{quoted(schemas[table])}.{quoted(table)}")
+            return table, _places(session, f"{schemas[table]}.{table}")
+    except psycopg.Error as error:
+        kind = type(error).__name__
+    raise UnreadableSource(
+        f"{server.name} cannot be read: the server refused it ({kind}); check the address and rights"
+    )
+
+
+def _copy(connection: _Connection, server: Server, session: _Session, table: str) -> None:
+    described = session.execute(f"SELECT * FROM {table} LIMIT 0").description or []  # noqa: S608  quoted names
+    names = [column.name for column in described]
+    texts = ", ".join(f"{quoted(name)}::text" for name in names)
+    with session.cursor("rows") as rows:
+        rows.execute(f"SELECT {texts} FROM {table}")  # noqa: S608  quoted names
+        copy_rows(connection, server, names=names, rows=chunks(rows))
+
+
+def _places(session: _Session, table: str) -> tuple[str, ...]:
+    """By the host as it was named, and by the number that the server gave itself, which all names of a host share."""
+    import psycopg  # noqa: PLC0415  an extra
+
+    info = session.info
+    named = f"postgresql://{host_name(info.host)}:{info.port}/{info.dbname}/{table}"
+    try:
+        with session.transaction():
+            found = session.execute("SELECT system_identifier FROM pg_control_system()").fetchone()
+    except psycopg.Error:  # not everybody may ask
+        return (named,)
+    return named, f"postgresql:{found[0]}/{info.dbname}/{table}"
+
+
+def host_name(host: str) -> str:
+    """A host in one way of writing: small letters, no dot at the end, numbers as short as they are, one loopback."""
+    if not host or host.startswith(("/", "@")):
+        return _LOOPBACK  # a socket of this machine
+    plain = host.lower().rstrip(".").strip("[]").partition("%")[0]
+    try:
+        address = ipaddress.ip_address(plain)
+    except ValueError:
+        return _LOOPBACK if plain == _LOOPBACK or plain.endswith(f".{_LOOPBACK}") else plain
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return _LOOPBACK if mapped.is_loopback else str(mapped)
