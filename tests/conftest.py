@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false", "no"}
@@ -17,6 +20,9 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci" if IN_CI else "default")
 
+# Tests of Spark: in a folder of that name, in a test_spark.py, or with a parameter such as "spark csv". Their names are
+# all that the process knows which hands out the tests to others.
+_OF_SPARK = re.compile(r"/spark/|/test_spark\.py::|\[spark ")
 # What takes longest begins first, so that two processes end at about the same time. All of Spark is in one of them; the
 # other compiles the kernels meanwhile, in the first file after Spark's, and so both find them made.
 _FIRST = (
@@ -42,15 +48,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("floors", "lines such as 'unit 2000': the least number of tests under tests/unit", type="linelist")
 
 
-# First of all: before tests are chosen by -m and -k, and before xdist puts them into groups.
+# First of all: before tests are chosen by -m and -k.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Give every test its place, its markers and its group, and refuse a suite of which a part is missing."""
+    """Give every test its place, mark those of Spark, and refuse a suite of which a part is missing."""
     items.sort(key=_place)
     for item in items:
-        if {"spark", "test_spark.py"} & set(item.path.parts):
+        if _OF_SPARK.search(item.nodeid):
             item.add_marker("spark")
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
     # What could not be imported is told by pytest itself.
     if _collects_everything(session.config) and not session.testsfailed:
         missing = thin_suites(session.config.getini("floors"), [item.path for item in items])
@@ -65,9 +70,21 @@ def _place(item: pytest.Item) -> int:
     return next((n for n, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST))
 
 
-def _group(item: pytest.Item) -> str:
-    """Tests of one file run in one process, and all tests of Spark in one: they share a session and a cluster."""
-    return "spark" if item.get_closest_marker("spark") else item.path.stem
+class _Scheduling(LoadFileScheduling):
+    """Tests of one file run in one process, and all tests of Spark in one: they share a session and a cluster.
+
+    Groups of xdist's own are not kept: it writes them into the names of tests, and pytest 9.2 takes no such names.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if _OF_SPARK.search(nodeid) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling:
+    """With -n, whatever else is said: our groups, in our order."""
+    config.option.loadscopereorder = False
+    return _Scheduling(config, log)
 
 
 def _collects_everything(config: pytest.Config) -> bool:

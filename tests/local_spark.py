@@ -25,7 +25,6 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": QUICK_JAVA,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "3",
@@ -55,6 +54,7 @@ def _session() -> Any:
         builder = SparkSession.builder.config("spark.sql.warehouse.dir", str(folder / "tables"))
         for name, value in _SETTINGS.items():
             builder = builder.config(name, value)
+        builder = builder.config("spark.driver.extraJavaOptions", f"{QUICK_JAVA} -Djava.io.tmpdir={folder}")
         session = builder.config("spark.local.dir", str(folder)).getOrCreate()
 
     def end() -> None:

@@ -31,7 +31,10 @@ _OLDEST = 17
 # Starting a Java program takes seconds, on a busy machine many.
 _PATIENCE = 240.0
 # Tests are over before Java's second compiler pays, and Spark's own classes need no check by each of a dozen programs.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+QUICK_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 
 @cache
@@ -47,12 +50,12 @@ def find_java() -> Path | None:
 
 
 def need_spark() -> None:
-    """Fail a test that is not marked as one of Spark, and skip it without Java; in CI that fails too, unlike elsewhere.
+    """Fail a test that is not known to be one of Spark; skip one where there is no Java, or in CI fail it too.
 
-    Marked tests run in one process, one after the other: an unmarked one would start a second Spark beside theirs.
+    Tests of Spark run in one process, one after the other: another one would start a second Spark beside theirs.
     """
     if any(item.get_closest_marker("spark") is None for item in RUNNING):
-        pytest.fail("this test starts Spark: mark it with @pytest.mark.spark, or put it into a folder named spark")
+        pytest.fail("this test starts Spark: put it into a folder named spark, or into a file test_spark.py")
     if find_java() is None:
         if IN_CI:
             pytest.fail(f"{MISSING} (CI is set, so this is a failure and not a skip)")
@@ -167,6 +170,8 @@ class Cluster:
                 env=spark_environment(
                     SPARK_CONF_DIR=str(self.folder),
                     SPARK_DAEMON_MEMORY="256m",
+                    # Executors write here too, and are killed with their worker: nothing is left behind.
+                    SPARK_LOCAL_DIRS=str(self.folder),
                     SPARK_DAEMON_JAVA_OPTS=QUICK_JAVA,
                     SPARK_MASTER_OPTS="-Dspark.master.rest.enabled=false",
                 ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -66,7 +67,7 @@ def test_a_whole_suite_passes(tiny):
     assert "3 passed" in run.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "1", "--dist", "loadgroup"), ("tests", "-k", "test_0")], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("-n", "1"), ("tests", "-k", "test_0")], ids=" ".join)
 def test_a_missing_folder_fails_the_run(tiny, words):
     """It is told by name: in one process, in several, and when tests are chosen from the whole suite."""
     shutil.rmtree(tiny / "tests" / "laws")
@@ -83,6 +84,33 @@ def test_a_part_may_be_run_alone(tiny):
 
     assert "2 passed" in named.stdout, named.stdout + named.stderr
     assert "2 passed" in left_out.stdout, left_out.stdout + left_out.stderr
+
+
+WHERE = """
+import os
+import pytest
+
+@pytest.mark.parametrize("engine", ["spark csv", "duckdb", "spark frame"])
+def test_where(engine, request):
+    with open(os.environ["RAN"], "a") as file:
+        file.write(f"{request.node.nodeid} in {os.environ['PYTEST_XDIST_WORKER']}\\n")
+"""
+
+
+def test_all_of_spark_runs_in_one_process(tiny):
+    """And each other file in one, whichever: of two processes none has a part of what another one shares."""
+    for n, folder in itertools.product(range(4), ("laws/spark", "unit/spark", "unit")):
+        (tiny / "tests" / folder).mkdir(exist_ok=True)
+        (tiny / "tests" / folder / f"test_{n}.py").write_text(WHERE, encoding="utf-8")
+    run = pytest_run("-n", "2", "-k", "test_where", folder=tiny, RAN=str(tiny / "ran.txt"))
+    told = dict(line.split(" in ") for line in (tiny / "ran.txt").read_text(encoding="utf-8").splitlines())
+    of_spark = {process for test, process in told.items() if "spark" in test}
+    others = {(test.split("::")[0], process) for test, process in told.items() if "spark" not in test}
+
+    assert "36 passed" in run.stdout, run.stdout + run.stderr
+    assert len(of_spark) == 1
+    assert len(others) == 4
+    assert of_spark | {process for _, process in others} == {"gw0", "gw1"}
 
 
 def test_lost_tests_of_a_folder_are_seen():

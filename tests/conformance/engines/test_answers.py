@@ -35,10 +35,7 @@ def opened(request, tmp_path):
     return lambda columns: OPENERS[request.param](columns, tmp_path)
 
 
-ON_SPARK = [pytest.param(name, marks=pytest.mark.spark) for name in ("spark frame", "spark csv")]
-
-
-@pytest.fixture(params=["reference", *OPENERS, *ON_SPARK])
+@pytest.fixture(params=["reference", *OPENERS, "spark frame", "spark csv"])
 def any_opened(request, tmp_path):
     """The same, the reference engine and Spark included."""
     return lambda columns: {"reference": open_reference, **OPENERS, **SPARK}[request.param](columns, tmp_path)

@@ -24,7 +24,6 @@ from tests.spark import QUICK_JAVA, kill_session, spark_environment
 
 # What every program of these tests sets.
 SETTINGS = {
-    "spark.driver.extraJavaOptions": QUICK_JAVA,
     "spark.driver.host": "127.0.0.1",
     "spark.executor.cores": "1",
     "spark.executor.extraJavaOptions": QUICK_JAVA,
@@ -163,9 +162,12 @@ def _called(server: socket.socket, process: subprocess.Popen[bytes]) -> socket.s
 
 
 def write_settings(settings: Mapping[str, str], folder: Path) -> Path:
-    """A folder for SPARK_CONF_DIR that holds these settings."""
-    place = folder / "conf"
+    """A folder for SPARK_CONF_DIR with these settings, and with a place for what the program writes."""
+    place, scratch = folder / "conf", folder / "scratch"
     place.mkdir()
-    lines = [f"{name} {value}\n" for name, value in settings.items()]
+    scratch.mkdir()
+    # A program that is killed does not clear away.
+    places = {"spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Djava.io.tmpdir={scratch}", "spark.local.dir": scratch}
+    lines = [f"{name} {value}\n" for name, value in {**settings, **places}.items()]
     (place / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
     return place

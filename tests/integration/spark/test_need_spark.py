@@ -41,5 +41,5 @@ def test_only_marked_tests_start_spark(monkeypatch):
     """Another would start a second session, in whatever process it happens to run."""
     unmarked = SimpleNamespace(get_closest_marker=lambda name: None)
     monkeypatch.setattr("tests.spark.RUNNING", [unmarked])
-    with pytest.raises(pytest.fail.Exception, match=r"mark it with @pytest\.mark\.spark"):
+    with pytest.raises(pytest.fail.Exception, match="put it into a folder named spark"):
         need_spark()

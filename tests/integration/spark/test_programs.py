@@ -40,16 +40,16 @@ def command(*words, environment, **more):
 
 def test_the_command_line_asks_a_cluster(cluster, log, environment, tmp_path):
     """--engine spark --master: the table, one charge, the same as without, and no file is left behind."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    aside = {**environment, "TMPDIR": str(scratch)}
+    left = tmp_path / "left"
+    left.mkdir()
+    aside = {**environment, "TMPDIR": str(left)}
     done = command("count", log, *ASK, "--master", cluster.url, "--json", environment=aside)
     beside = hushcount.count(log, user="user", item="item", ledger=False)
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"] == beside.to_dict()
     assert asks(Path(environment["HUSHCOUNT_LEDGER"])) == [("settled", True)]
-    assert not list(scratch.glob("hushcount-*"))
+    assert not list(left.glob("hushcount-*"))
 
 
 def test_an_unreachable_master_is_told(log, environment):
