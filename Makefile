@@ -31,14 +31,10 @@ help:  ## List these commands
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
 
-# Tests that need Spark share one session and one cluster, so they run in one process; the others in two, by file.
+# Two processes, each file in one of them, and all tests of Spark in one, since they share a session and a cluster: see
+# tests/conftest.py. Without those of Spark: make test ARGS="-m 'not spark'"
 test: check postgres java  ## Run all checks, then all tests
-ifeq ($(strip $(ARGS)),)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 -k "not spark"
-	$(BIN)/python -m pytest --durations=10 -k spark
-else
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 $(ARGS)
-endif
+	$(BIN)/python -m pytest -n 2 --durations=10 $(ARGS)
 
 # The ledger is tested on a real PostgreSQL: the tests start a private server of their own and stop it.
 postgres:

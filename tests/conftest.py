@@ -1,12 +1,16 @@
-"""What all tests share: where the real data is, and how hypothesis searches."""
+"""What all tests share: real data, how hypothesis searches, who runs beside whom, and the least number of tests."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false", "no"}
@@ -15,6 +19,95 @@ IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false", "no"}
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci" if IN_CI else "default")
+
+# Tests of Spark: in a folder of that name, in a test_spark.py, or with a parameter such as "spark csv". Their names are
+# all that the process knows which hands out the tests to others.
+_OF_SPARK = re.compile(r"/spark/|/test_spark\.py::|\[spark ")
+# What takes longest begins first, so that two processes end at about the same time. All of Spark is in one of them; the
+# other compiles the kernels meanwhile, in the first file after Spark's, and so both find them made.
+_FIRST = (
+    "tests/integration/spark/",
+    "tests/conformance/engines/test_spark.py",
+    "tests/unit/engines/spark/",
+    "tests/data/test_spark.py",
+    "tests/unit/mechanisms/",
+    "tests/e2e/test_audit.py",
+    "tests/data/",
+    "tests/privacy/",
+    "tests/conformance/",
+    "tests/statistical/",
+)
+# What makes a run of pytest one of less than the whole suite, although it names no test.
+_NARROWING = ("ignore", "ignore_glob", "deselect", "lf")
+# The test that runs now, if any; `tests.spark` starts Spark only for one that is marked.
+RUNNING: list[pytest.Item] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The setting `floors` of pyproject.toml."""
+    parser.addini("floors", "lines such as 'unit 2000': the least number of tests under tests/unit", type="linelist")
+
+
+# First of all: before tests are chosen by -m and -k.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Give every test its place, mark those of Spark, and refuse a suite of which a part is missing."""
+    items.sort(key=_place)
+    for item in items:
+        if _OF_SPARK.search(item.nodeid):
+            item.add_marker("spark")
+    # What could not be imported is told by pytest itself.
+    if _collects_everything(session.config) and not session.testsfailed:
+        missing = thin_suites(session.config.getini("floors"), [item.path for item in items])
+        if missing:
+            # As a folder that cannot be read: also the processes of xdist tell of those.
+            words = f"a part of the suite is missing: {'; '.join(missing)}"
+            report = pytest.CollectReport(nodeid="tests", outcome="failed", longrepr=words, result=[])
+            session.config.hook.pytest_collectreport(report=report)
+
+
+def _place(item: pytest.Item) -> int:
+    return next((n for n, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST))
+
+
+class _Scheduling(LoadFileScheduling):
+    """Tests of one file run in one process, and all tests of Spark in one: they share a session and a cluster.
+
+    Groups of xdist's own are not kept: it writes them into the names of tests, and pytest 9.2 takes no such names.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if _OF_SPARK.search(nodeid) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling:
+    """With -n, whatever else is said: our groups, in our order."""
+    config.option.loadscopereorder = False
+    return _Scheduling(config, log)
+
+
+def _collects_everything(config: pytest.Config) -> bool:
+    asked = {(config.invocation_params.dir / word).resolve() for word in config.args}
+    return (
+        bool(asked) and asked <= {ROOT, ROOT / "tests"} and not any(config.getoption(name, None) for name in _NARROWING)
+    )
+
+
+def thin_suites(floors: list[str], paths: list[Path]) -> list[str]:
+    """The folders under tests that hold fewer tests than their floor says, each with both numbers."""
+    found = Counter(path.relative_to(ROOT / "tests").parts[0] for path in paths)
+    wanted = {folder: int(number) for folder, number in (line.split() for line in floors)}
+    return [
+        f"tests/{folder} has {found[folder]} tests, its floor is {least}"
+        for folder, least in wanted.items()
+        if found[folder] < least
+    ]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Remember which test runs."""
+    RUNNING[:] = [item]
 
 
 def find_data() -> Path | None:

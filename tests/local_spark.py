@@ -1,15 +1,21 @@
-"""One small Spark session in this process, for all tests of a run; started when first asked for."""
+"""One small Spark session in this process, for all tests of a run; started when first asked for, stopped at the end.
+
+Tests make frames and read files of their own; what one changes in the session itself (a setting, a job group, a view)
+it sets right again.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.spark import need_java
+from tests.conftest import RUNNING
+from tests.spark import QUICK_JAVA, need_spark
 
 # Spark's own settings, for tests: two threads, few partitions, no web page, no state beside the tests.
 _SETTINGS = {
@@ -29,10 +35,14 @@ _SETTINGS = {
 }
 
 
-@cache
 def local_spark() -> Any:
     """The session. Its time zone is not UTC, since answers must not depend on it."""
-    need_java()
+    need_spark()
+    return _session()
+
+
+@cache
+def _session() -> Any:
     from hushcount.engines.spark.session import quietly  # noqa: PLC0415  only for these tests
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -44,4 +54,13 @@ def local_spark() -> Any:
         builder = SparkSession.builder.config("spark.sql.warehouse.dir", str(folder / "tables"))
         for name, value in _SETTINGS.items():
             builder = builder.config(name, value)
-        return builder.config("spark.local.dir", str(folder)).getOrCreate()
+        builder = builder.config("spark.driver.extraJavaOptions", f"{QUICK_JAVA} -Djava.io.tmpdir={folder}")
+        session = builder.config("spark.local.dir", str(folder)).getOrCreate()
+
+    def end() -> None:
+        session.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    # After the last test of this run.
+    RUNNING[0].config.add_cleanup(end)
+    return session

@@ -18,19 +18,26 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import IN_CI
+from tests.conftest import IN_CI, RUNNING
 
 MISSING = "no Java 17 or newer: install the package 'openjdk-17-jre-headless' to run these tests"
 _OLDEST = 17
 # Starting a Java program takes seconds, on a busy machine many.
 _PATIENCE = 240.0
+# Tests are over before Java's second compiler pays, and Spark's own classes need no check by each of a dozen programs.
+QUICK_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 
+@cache
 def find_java() -> Path | None:
     """The Java program that Spark would start, of JAVA_HOME or on the path, if it is new enough; else None."""
     home, found = os.environ.get("JAVA_HOME"), shutil.which("java")
@@ -42,8 +49,13 @@ def find_java() -> Path | None:
     return Path(said) if version and int(version.group(1)) >= _OLDEST else None
 
 
-def need_java() -> None:
-    """Skip the test where there is no Java; in CI it fails, so that these tests cannot go missing."""
+def need_spark() -> None:
+    """Fail a test that is not known to be one of Spark; skip one where there is no Java, or in CI fail it too.
+
+    Tests of Spark run in one process, one after the other: another one would start a second Spark beside theirs.
+    """
+    if any(item.get_closest_marker("spark") is None for item in RUNNING):
+        pytest.fail("this test starts Spark: put it into a folder named spark, or into a file test_spark.py")
     if find_java() is None:
         if IN_CI:
             pytest.fail(f"{MISSING} (CI is set, so this is a failure and not a skip)")
@@ -66,6 +78,8 @@ def spark_environment(**more: str) -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # Of the small program that Spark starts first, only to write down the command of the real one.
+        "SPARK_LAUNCHER_OPTS": QUICK_JAVA,
         **more,
     }
 
@@ -156,6 +170,9 @@ class Cluster:
                 env=spark_environment(
                     SPARK_CONF_DIR=str(self.folder),
                     SPARK_DAEMON_MEMORY="256m",
+                    # Executors write here too, and are killed with their worker: nothing is left behind.
+                    SPARK_LOCAL_DIRS=str(self.folder),
+                    SPARK_DAEMON_JAVA_OPTS=QUICK_JAVA,
                     SPARK_MASTER_OPTS="-Dspark.master.rest.enabled=false",
                 ),
                 cwd=self.folder,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import NamedFunction, Source, library, p95
+from tests.architecture.sources import PACKAGE, ROOT, NamedFunction, Source, library, p95, read
 
 FILE_LINES_P95, FILE_LINES_MAX = 350, 600
 FUNCTION_SLOC_P95, FUNCTION_SLOC_MAX = 30, 60
@@ -19,6 +19,14 @@ PARAMETERS = 6
 POSITIONAL_PARAMETERS = 3
 INHERITANCE_DEPTH = 2
 FULLY_DOCUMENTED = ("mechanisms", "accounting", "noise")
+# Lines of tests for each line of code, where a guarantee is made, and the tests that are about it. Engines and ledgers
+# are not held to it: each of their tests is written once and run on every kind of data, or on every store.
+TESTS_TO_CODE = 1.5
+TESTS_OF = {
+    "mechanisms": ("unit/mechanisms", "unit/weighting", "privacy", "data"),
+    "accounting": ("unit/accounting", "laws"),
+    "noise": ("unit/noise", "statistical"),
+}
 
 # Functions whose parameters are read in order at every call. Each must still need its place here.
 POSITIONAL_EXCEPTIONS = {
@@ -87,6 +95,11 @@ def deep_classes(sources: tuple[Source, ...]) -> list[str]:
     return [f"{name}: depth {depth(name)}" for name in bases if depth(name) > INHERITANCE_DEPTH]
 
 
+def lines_of_code(sources: tuple[Source, ...]) -> int:
+    """Lines that hold code, of all files together."""
+    return sum(len(source.code_lines) for source in sources)
+
+
 def test_files_are_short():
     """A file is read in one go: p95 at most 350 lines, none over 600."""
     percentile, over = long_files(library())
@@ -141,6 +154,16 @@ def test_public_functions_are_documented(folder):
     assert not undocumented(sources)
 
 
+@pytest.mark.parametrize("folder", TESTS_OF)
+def test_tests_outweigh_the_code(folder):
+    """Where a guarantee is made, there are at least three lines of tests to two of code."""
+    code = lines_of_code(read(PACKAGE / folder))
+    tests = sum(lines_of_code(read(ROOT / "tests" / place)) for place in TESTS_OF[folder])
+
+    assert code > 300
+    assert tests >= TESTS_TO_CODE * code
+
+
 def test_inheritance_is_shallow():
     """Our classes stand at most two deep."""
     assert not deep_classes(library())
@@ -157,6 +180,11 @@ def test_long_files_are_seen():
 
     assert percentile > FILE_LINES_P95
     assert over
+
+
+def test_lines_of_code_are_counted():
+    """Docstrings, comments and blank lines are none."""
+    assert lines_of_code(made_up('"""Say."""\n\n# why\nx = (\n    1\n)\n')) == 3
 
 
 def test_long_functions_are_seen():

@@ -1,28 +1,36 @@
-"""The suite itself: how many tests there are, and that data tests cannot go missing unseen."""
+"""The suite itself: no part of it can go missing unseen, nor the data that some of it needs."""
 
 from __future__ import annotations
 
+import itertools
 import os
-import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.architecture.sources import ROOT
+from tests.conftest import thin_suites
 
-# At least this many tests are collected outside this folder, so that a broken import cannot drop a part of the suite
-# unseen. Raise it as tests are added.
-TEST_FLOOR = 3800
+TINY = """
+[pytest]
+addopts = --import-mode=importlib --strict-markers --strict-config
+testpaths = tests
+markers = spark: as in the real suite
+floors =
+  laws 1
+  unit 2
+"""
 
 
-def pytest_run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest on this repository in a process of its own."""
+def pytest_run(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a folder, in a process of its own."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(  # noqa: S603 (our own program, no outside input)
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *words],
-        cwd=ROOT,
+        cwd=folder,
         env={**environ, **environment},
         capture_output=True,
         text=True,
@@ -30,14 +38,87 @@ def pytest_run(*words: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
-def test_no_part_of_the_suite_is_missing():
-    """All test files can be collected, and they hold at least as many tests as they once did."""
-    run = pytest_run("--collect-only", "--ignore=tests/architecture")
-    found = re.search(r"^(\d+) tests collected", run.stdout, re.MULTILINE)
+@pytest.fixture
+def tiny(tmp_path):
+    """A suite of two folders and three tests, with the real conftest."""
+    for place, tests in {"laws": 1, "unit": 2}.items():
+        (tmp_path / "tests" / place).mkdir(parents=True)
+        text = "".join(f"def test_{n}(): ...\n" for n in range(tests))
+        (tmp_path / "tests" / place / f"test_{place}.py").write_text(text, encoding="utf-8")
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests")
+    (tmp_path / "pytest.ini").write_text(TINY, encoding="utf-8")
+    return tmp_path
 
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr
-    assert found is not None
-    assert int(found.group(1)) >= TEST_FLOOR
+
+def test_every_folder_of_tests_has_a_floor(pytestconfig):
+    """Of at least one test, and no floor is of a folder that is gone."""
+    folders = {path.parent.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob("test_*.py")}
+    floors = dict(line.split() for line in pytestconfig.getini("floors"))
+
+    assert floors.keys() == folders
+    assert all(int(floor) >= 1 for floor in floors.values())
+
+
+def test_a_whole_suite_passes(tiny):
+    """With as many tests as its floors say."""
+    run = pytest_run(folder=tiny)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "3 passed" in run.stdout
+
+
+@pytest.mark.parametrize("words", [(), ("-n", "1"), ("tests", "-k", "test_0")], ids=" ".join)
+def test_a_missing_folder_fails_the_run(tiny, words):
+    """It is told by name: in one process, in several, and when tests are chosen from the whole suite."""
+    shutil.rmtree(tiny / "tests" / "laws")
+    run = pytest_run(*words, folder=tiny)
+
+    assert run.returncode != 0
+    assert "a part of the suite is missing: tests/laws has 0 tests, its floor is 1" in run.stdout + run.stderr
+
+
+def test_a_part_may_be_run_alone(tiny):
+    """Who names a folder, or leaves one out, does not miss the others."""
+    shutil.rmtree(tiny / "tests" / "laws")
+    named, left_out = (pytest_run(word, folder=tiny) for word in ("tests/unit", "--ignore=tests/laws"))
+
+    assert "2 passed" in named.stdout, named.stdout + named.stderr
+    assert "2 passed" in left_out.stdout, left_out.stdout + left_out.stderr
+
+
+WHERE = """
+import os
+import pytest
+
+@pytest.mark.parametrize("engine", ["spark csv", "duckdb", "spark frame"])
+def test_where(engine, request):
+    with open(os.environ["RAN"], "a") as file:
+        file.write(f"{request.node.nodeid} in {os.environ['PYTEST_XDIST_WORKER']}\\n")
+"""
+
+
+def test_all_of_spark_runs_in_one_process(tiny):
+    """And each other file in one, whichever: of two processes none has a part of what another one shares."""
+    for n, folder in itertools.product(range(4), ("laws/spark", "unit/spark", "unit")):
+        (tiny / "tests" / folder).mkdir(exist_ok=True)
+        (tiny / "tests" / folder / f"test_{n}.py").write_text(WHERE, encoding="utf-8")
+    run = pytest_run("-n", "2", "-k", "test_where", folder=tiny, RAN=str(tiny / "ran.txt"))
+    told = dict(line.split(" in ") for line in (tiny / "ran.txt").read_text(encoding="utf-8").splitlines())
+    of_spark = {process for test, process in told.items() if "spark" in test}
+    others = {(test.split("::")[0], process) for test, process in told.items() if "spark" not in test}
+
+    assert "36 passed" in run.stdout, run.stdout + run.stderr
+    assert len(of_spark) == 1
+    assert len(others) == 4
+    assert of_spark | {process for _, process in others} == {"gw0", "gw1"}
+
+
+def test_lost_tests_of_a_folder_are_seen():
+    """The numbers are those of each folder, however many tests others have."""
+    paths = [ROOT / "tests" / "laws" / "test_a.py"] * 3 + [ROOT / "tests" / "unit" / "noise" / "test_b.py"] * 9
+
+    assert thin_suites(["laws 3", "unit 9"], paths) == []
+    assert thin_suites(["laws 4", "unit 9"], paths) == ["tests/laws has 3 tests, its floor is 4"]
 
 
 @pytest.mark.parametrize(
@@ -49,8 +130,9 @@ def test_missing_data_is_told(tmp_path, ci, outcome, words):
     probe = tmp_path / "test_probe.py"
     probe.write_text("def test_probe(data_dir):\n    assert data_dir.is_dir()\n", encoding="utf-8")
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
 
-    run = pytest_run("-rs", "--rootdir", str(tmp_path), str(probe), CI=ci, HUSHCOUNT_DATA=str(tmp_path / "nowhere"))
+    run = pytest_run("-rs", str(probe), folder=tmp_path, CI=ci, HUSHCOUNT_DATA=str(tmp_path / "nowhere"))
 
     assert outcome in run.stdout, run.stdout + run.stderr
     assert words in run.stdout

@@ -41,7 +41,7 @@ from tests.unit.mechanisms.made_inputs import PUBLIC, rows_of_people
 SELECTION = Selection(user="user", item="item")
 # Each question takes Spark a good part of a second here: few examples, several questions to each, and no shrinking.
 SEARCH = settings(
-    max_examples=8,
+    max_examples=5,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -278,11 +278,15 @@ def test_named_items_are_left_out_either_way(made, monkeypatch):
             Bound(max_items=3, salt=b"s", without=named),
             Bound(max_items=3, salt=b"s", only=named, without=named[:1]),
         ):
-            assert sorted(rows(ours.counts(bound))[0]) == sorted(rows(theirs.counts(bound))[0])
-            assert sorted(rows(ours.counts(bound))[1]) == sorted(rows(theirs.counts(bound))[1])
+            assert pairs(ours.counts(bound)) == pairs(theirs.counts(bound))
 
 
-@pytest.mark.parametrize("most", [1, 4, 5, 6, 2**40])
+def pairs(counts):
+    """Items with their counts, in no order."""
+    return set(zip(*rows(counts)[:2], strict=True))
+
+
+@pytest.mark.parametrize("most", [1, 4, 5, 2**40])
 def test_people_at_the_bound_and_over_it_agree(most):
     """Only people over the bound are ranked: with five items each, some repeated, one of them left out or none."""
     columns = {"user": ["p", "q", "r"] * 6, "item": [f"item {n // 3 % 5}" for n in range(18)]}
@@ -294,9 +298,7 @@ def test_people_at_the_bound_and_over_it_agree(most):
             rule = UniformWeights(bound=bound, norm=2, share="held")
 
             assert rows(ours.weights(rule)) == rows(theirs.weights(rule))
-            assert sorted(zip(*rows(ours.counts(bound))[:2], strict=True)) == sorted(
-                zip(*rows(theirs.counts(bound))[:2], strict=True)
-            )
+            assert pairs(ours.counts(bound)) == pairs(theirs.counts(bound))
 
 
 def test_the_version_of_a_file_is_that_of_every_engine(made, monkeypatch):

@@ -1,24 +1,29 @@
-"""One cluster and one session for all tests here; each keeps its secret and its ledger in a folder of its own."""
+"""One cluster, one session and two logs for all tests here; each keeps secret and ledger in a folder of its own.
+
+What is shared holds no state that a test could see of another: logs are only read; the session answers one question
+after the other and takes the secret and the ledger with each; the cluster has two workers whenever a test begins, and
+room for one more program beside the session.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.integration.spark.sessions import running_driver, write_log
-from tests.spark import need_java, running_cluster
+from tests.spark import need_spark, running_cluster
 
 
 @pytest.fixture(scope="session")
 def cluster():
-    """A master and two workers of one core each."""
-    need_java()
-    with running_cluster(workers=2, memory="700m") as running:
+    """A master and two workers. Each has room for an executor of the session and for one of another program."""
+    need_spark()
+    with running_cluster(workers=2, cores=2, memory="1200m") as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def driver(cluster, tmp_path_factory):
-    """A process with a session on the cluster. It holds all cores, so it ends before other programs ask for some."""
+    """A submitted program with a session on the cluster: an executor of one core on each worker."""
     with running_driver(cluster.url, tmp_path_factory.mktemp("driver")) as running:
         yield running
 
@@ -27,6 +32,12 @@ def driver(cluster, tmp_path_factory):
 def log(tmp_path_factory):
     """Three thousand people."""
     return write_log(tmp_path_factory.mktemp("log") / "log.parquet", people=3000)
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory):
+    """A log with a hundred thousand items that one person has each."""
+    return write_log(tmp_path_factory.mktemp("many") / "many.parquet", people=2000, rare=100_000)
 
 
 @pytest.fixture

@@ -1,34 +1,50 @@
-"""What the tests of this folder share: made-up logs, a process with a session, and a look into a ledger."""
+"""What the tests of this folder share: made-up logs, a submitted program that answers, and a look into a ledger."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlencode
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.conftest import ROOT
-from tests.spark import kill_session, spark_environment
+from tests.spark import QUICK_JAVA, kill_session, spark_environment
 
-# Small enough that a list of all items of a log, sent to the driver, breaks the query.
+# What every program of these tests sets.
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.maxResultSize": "1m",
-    "spark.executor.memory": "600m",
-    "spark.sql.shuffle.partitions": "6",
-    "spark.ui.port": "0",
+    "spark.executor.cores": "1",
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "4",
     "spark.ui.showConsoleProgress": "false",
+}
+# Programs that ask one question and end. One executor each: that two share the work is shown by the session.
+ALONE = {**SETTINGS, "spark.cores.max": "1", "spark.executor.memory": "500m", "spark.ui.enabled": "false"}
+# The session that all tests share, on both workers, with its page, on which its stages are seen.
+SHARED = {
+    **SETTINGS,
+    "spark.cores.max": "2",
+    # Small enough that a list of all items of a log, sent to the driver, breaks the query.
+    "spark.driver.maxResultSize": "1m",
+    # A worker has no room for two of these: one that is lost takes one of two executors with it, never both.
+    "spark.executor.memory": "700m",
+    # What a lost worker held is asked for again twice; Spark would wait five seconds before each time.
+    "spark.shuffle.io.maxRetries": "2",
+    "spark.shuffle.io.retryWait": "200ms",
+    "spark.ui.port": "0",
 }
 
 
@@ -70,62 +86,88 @@ def wait_until(holds: Callable[[], object], *, seconds: float = 240) -> None:
 
 
 class Driver:
-    """A process that holds a session. `begin` sends a question, `answer` waits for what came of it."""
+    """A program that holds a session. `begin` sends a question, `answer` waits for what came of it."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        self._page = self.answer()["page"]
+    def __init__(self, lines: IO[str]) -> None:
+        self._lines = lines
+        page = self.answer()["page"]
+        self._page = f"{page}/api/v1/applications/{_fetched(f'{page}/api/v1/applications')[0]['id']}"
 
-    def begin(self, question: str, file: Path, home: Path, *, seconds: float | None = None, **options: Any) -> None:
-        """Send a question about a file; with `seconds`, about a frame whose parts take so long to read each."""
-        asked = {"question": question, "file": str(file), "home": str(home), "seconds": seconds, "options": options}
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
+    def begin(self, question: str, file: Path, home: Path, **more: Any) -> None:
+        """Send a question about a file, with its options.
+
+        With `frame=True` the program reads the file itself, and asks about its frame; with `seconds` too, each part of
+        the frame takes so long to read.
+        """
+        frame, seconds = more.pop("frame", False), more.pop("seconds", 0.0)
+        about = {"file": str(file), "home": str(home), "frame": frame, "seconds": seconds}
+        self._lines.write(json.dumps({"question": question, **about, "options": more}) + "\n")
+        self._lines.flush()
 
     def answer(self) -> dict[str, Any]:
         """The release, as `Release.to_bytes` gives it, or {"error": ...}."""
-        line = self._process.stdout.readline()
+        line = self._lines.readline()
         if not line:
-            raise RuntimeError("the driver ended")
+            raise RuntimeError("the program ended")
         told: dict[str, Any] = json.loads(line)
         return told
 
-    def ask(self, question: str, file: Path, home: Path, **options: Any) -> dict[str, Any]:
+    def ask(self, question: str, file: Path, home: Path, **more: Any) -> dict[str, Any]:
         """Send a question and wait for its answer."""
-        self.begin(question, file, home, **options)
+        self.begin(question, file, home, **more)
         return self.answer()
 
     def stages(self, **wanted: str) -> list[dict[str, Any]]:
         """The stages of the session, all or those of a status, as its own page tells them."""
-        with urllib.request.urlopen(f"{self._page}/api/v1/applications", timeout=60) as answer:  # noqa: S310  our own
-            application = json.load(answer)[0]["id"]
-        page = f"{self._page}/api/v1/applications/{application}/stages?{urlencode(wanted)}"
-        with urllib.request.urlopen(page, timeout=60) as answer:  # noqa: S310  our own
-            told: list[dict[str, Any]] = json.load(answer)
+        told: list[dict[str, Any]] = _fetched(f"{self._page}/stages?{urlencode(wanted)}")
         return told
+
+
+def _fetched(address: str) -> Any:
+    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310  our own page
+        return json.load(answer)
 
 
 @contextmanager
 def running_driver(master: str, folder: Path) -> Iterator[Driver]:
-    """A process with a session on a cluster, ended afterwards."""
-    words = [
-        sys.executable,
-        str(Path(__file__).with_name("driver.py")),
-        json.dumps({**SETTINGS, "spark.master": master}),
-    ]
-    with (folder / "driver.log").open("w", encoding="utf-8") as log:
+    """A program on a cluster, started by spark-submit and ended afterwards."""
+    submit = shutil.which("spark-submit", path=str(Path(sys.executable).parent))
+    if submit is None:
+        raise FileNotFoundError("spark-submit, which comes with the package pyspark")
+    settings = write_settings(SHARED, folder)
+    program = Path(__file__).with_name("driver.py")
+    with socket.create_server(("127.0.0.1", 0)) as server, (folder / "driver.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(  # noqa: S603 (our own words)
-            words,
-            env=spark_environment(PYTHONPATH=str(ROOT)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
+            [submit, "--master", master, str(program), str(server.getsockname()[1])],
+            env=spark_environment(SPARK_CONF_DIR=str(settings)),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         try:
-            yield Driver(process)
+            with _called(server, process) as connection, connection.makefile("rw") as lines:
+                yield Driver(lines)
         finally:
             kill_session(process)
-            process.stdin.close()
-            process.stdout.close()
+
+
+def _called(server: socket.socket, process: subprocess.Popen[bytes]) -> socket.socket:
+    """The connection that a program makes, unless it ends before."""
+    server.settimeout(1.0)
+    while process.poll() is None:
+        with suppress(TimeoutError):
+            return server.accept()[0]
+    raise RuntimeError("the program ended before it called")
+
+
+def write_settings(settings: Mapping[str, str], folder: Path) -> Path:
+    """A folder for SPARK_CONF_DIR with these settings, and with a place for what the program writes."""
+    place, scratch = folder / "conf", folder / "scratch"
+    place.mkdir()
+    scratch.mkdir()
+    # A program that is killed does not clear away.
+    places = {"spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Djava.io.tmpdir={scratch}", "spark.local.dir": scratch}
+    lines = [f"{name} {value}\n" for name, value in {**settings, **places}.items()]
+    (place / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
+    return place

@@ -90,13 +90,13 @@ def test_threshold_survives_small_delta():
     assert exact_tail(isf(split_delta(1e-15, 100))) == pytest.approx(MP.mpf("1e-17"), rel=1e-9)
 
 
-@pytest.mark.parametrize("ratio", [0.0, 1e-3, 0.5, 1.0, 3.0, 7.0, 20.0, 30.0])
 @pytest.mark.parametrize("mu", [1e-12, 1e-6, 3.9e-4, 4.1e-4, 1e-2, 0.447, 1.0, 3.0, 40.0])
-def test_curve_is_above_the_exact_one_and_close(mu, ratio):
+def test_curve_is_above_the_exact_one_and_close(mu):
     """The Gaussian curve is never below the exact one and at most a part in 1e8 above it, from mu = 1e-12 to 40."""
-    exact, ours = exact_curve(mu, ratio * mu), MP.mpf(gaussian_delta(mu, ratio * mu))
+    for ratio in (0.0, 1e-3, 0.5, 1.0, 3.0, 7.0, 20.0, 30.0):
+        exact, ours = exact_curve(mu, ratio * mu), MP.mpf(gaussian_delta(mu, ratio * mu))
 
-    assert exact <= ours <= exact * (1 + MP.mpf("1e-8"))
+        assert exact <= ours <= exact * (1 + MP.mpf("1e-8")), f"epsilon = {ratio} mu"
 
 
 def test_curve_does_not_overflow():

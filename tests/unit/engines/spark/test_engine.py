@@ -6,6 +6,7 @@ import builtins
 import socket
 import threading
 import time
+from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
@@ -212,30 +213,36 @@ def test_a_stopped_question_leaves_no_job():
     context.setLocalProperty("spark.jobGroup.id", None)
 
 
-def test_an_interrupt_cancels_the_group():
+def test_an_interrupt_cancels_the_group(tmp_path):
     """Also a job that another thread waits for."""
-    engine, errors = open_spark(frame(user=[1, 2], item=["x", "y"])), []
+    engine, errors, begun = open_spark(frame(user=[1, 2], item=["x", "y"])), [], str(tmp_path / "begun")
+
+    def slow(block):
+        Path(begun).touch()
+        return _slow(block)
+
     from pyspark import InheritableThread  # noqa: PLC0415  heavy
 
     def ask():
         try:
-            engine.histogram(SELECTION).each(_slow)
+            engine.histogram(SELECTION).each(slow)
         except UnreadableSource as error:
             errors.append(error)
 
     thread = InheritableThread(target=ask)
     with pytest.raises(KeyboardInterrupt):
-        _interrupted(engine, thread)
+        _interrupted(engine, thread, Path(begun))
     thread.join(timeout=50)
 
     assert not thread.is_alive()
     assert len(errors) == 1
 
 
-def _interrupted(engine, thread):
+def _interrupted(engine, thread, begun):
     with engine.asking(str):
         thread.start()
-        while not local_spark().sparkContext.statusTracker().getActiveJobsIds():
+        # A question is several jobs, one after the other: the last one must be there.
+        while not begun.exists():
             time.sleep(0.1)
         raise KeyboardInterrupt
 

@@ -1,16 +1,18 @@
-"""The suite itself: without Java the tests of Spark cannot go missing unseen."""
+"""The suite itself: without Java the tests of Spark cannot go missing unseen, and only marked tests start it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.spark import need_spark
 
-PROBE = "from tests.spark import need_java\n\n\ndef test_probe():\n    need_java()\n"
+PROBE = "from tests.spark import need_spark\n\n\ndef test_probe():\n    need_spark()\n"
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,11 @@ def test_missing_java_is_told(tmp_path, ci, outcome, words):
 
     assert outcome in run.stdout, run.stdout + run.stderr
     assert words in run.stdout
+
+
+def test_only_marked_tests_start_spark(monkeypatch):
+    """Another would start a second session, in whatever process it happens to run."""
+    unmarked = SimpleNamespace(get_closest_marker=lambda name: None)
+    monkeypatch.setattr("tests.spark.RUNNING", [unmarked])
+    with pytest.raises(pytest.fail.Exception, match="put it into a folder named spark"):
+        need_spark()
