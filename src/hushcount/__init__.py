@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushcount import audit
-    from hushcount.app.questions import count, estimate, top, vocab
     from hushcount.app.release import Release
+    from hushcount.app.setting import Setting
+    from hushcount.library.questions import count, estimate, top, vocab
+    from hushcount.library.surroundings import open_setting
 
-__all__ = ["Release", "__version__", "audit", "count", "estimate", "top", "vocab"]
+__all__ = ["Release", "Setting", "__version__", "audit", "count", "estimate", "open_setting", "top", "vocab"]
 __version__ = "0.1.0"
 
 _HOME = {
     "audit": "hushcount.audit",
-    "count": "hushcount.app.questions",
-    "estimate": "hushcount.app.questions",
-    "top": "hushcount.app.questions",
-    "vocab": "hushcount.app.questions",
+    "count": "hushcount.library.questions",
+    "estimate": "hushcount.library.questions",
+    "top": "hushcount.library.questions",
+    "vocab": "hushcount.library.questions",
     "Release": "hushcount.app.release",
+    "Setting": "hushcount.app.setting",
+    "open_setting": "hushcount.library.surroundings",
 }
 
 
@@ -26,7 +30,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be 
     """Import the public names when they are first used: `import hushcount` alone loads nothing heavy."""
     if name not in _HOME:
         raise AttributeError(f"module 'hushcount' has no attribute {name!r}")
-    import importlib  # noqa: PLC0415  as above
+    import importlib
 
     home = importlib.import_module(_HOME[name])
     return home if _HOME[name] == f"hushcount.{name}" else getattr(home, name)

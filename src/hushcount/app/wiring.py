@@ -1,14 +1,171 @@
-"""Wiring: the one place that turns names into adapters."""
+"""Wiring: the one place that turns names into adapters: engines, ledgers, the secret, and so a setting."""
 
 from __future__ import annotations
 
+import glob
+import os
+from pathlib import Path
 from typing import cast
+from urllib.parse import urlsplit
 
+from hushcount.app.paths import paths_of
+from hushcount.app.secret import Secret, load_secret
+from hushcount.app.setting import Places, Setting
 from hushcount.engines.engine import Engine
-from hushcount.engines.sources import is_spark
-from hushcount.errors import InvalidParameter
+from hushcount.engines.sources import is_address, is_spark
+from hushcount.errors import InvalidParameter, LedgerUnavailable
+from hushcount.ledger.founding import Founding
+from hushcount.ledger.ledger import Ledger
+from hushcount.ledger.limits import ten_standard_releases
 
 ENGINES = ("duckdb", "spark")
+_POSTGRES = ("postgresql://", "postgres://")
+_BESIDE = Path(".hushcount") / "ledger.sqlite"
+_OWN = "ledger.sqlite"
+
+
+def make_setting(places: Places, source: object = None, *, keeps_count: bool = True) -> Setting:
+    """Open the secret and the ledger of a question, and found the user's own ledger if there is none at all.
+
+    Args:
+        places: where things are.
+        source: the data; a ledger in its folder or in one above goes before the user's own.
+        keeps_count: False leaves the ledger out, for data in which nobody needs protecting.
+    """
+    secret = load_secret(places.home)
+    ledger, notes = (None, "") if not keeps_count else _open_or_found(places, source, secret)
+    return Setting(
+        secret=secret,
+        ledger=ledger,
+        receipts=places.home / "receipts",
+        analyst=places.analyst,
+        notes=(notes,) if notes else (),
+    )
+
+
+def existing_setting(places: Places, source: object = None) -> Setting:
+    """As `make_setting`, but the ledger must be there: a new one would have nothing to tell and would look well."""
+    where = find_ledger(places, source)
+    if not ledger_exists(where):
+        raise LedgerUnavailable(f"there is no ledger at {where!r}, so nothing was asked yet.")
+    return make_setting(places, source)
+
+
+def find_ledger(places: Places, source: object = None) -> str:
+    """The ledger's place: as said, or beside the data or above it, or the user's own."""
+    if places.ledger is not None:
+        return _checked_place(places.ledger)
+    found = {_beside(folder) for folder in data_folders(source)}
+    if len(found) > 1:
+        raise LedgerUnavailable(
+            "these files have several ledgers beside them, or some have none; ask them apart, or name one ledger."
+        )
+    beside = found.pop() if found else None
+    return str(places.home / _OWN if beside is None else beside)
+
+
+def data_folders(source: object) -> set[Path]:
+    """The folders in which the files of a source really are, whatever they were called; none for what is no file."""
+    files = paths_of(source)
+    if files:
+        return {file.parent for file in files}
+    if not isinstance(source, str | os.PathLike) or "://" in os.fspath(source) or not os.fspath(source):
+        return set()
+    path = Path(os.fspath(source))
+    while glob.has_magic(str(path)) and not path.exists():
+        path = path.parent
+    return {path.resolve() if path.is_dir() else path.resolve().parent}
+
+
+def _beside(folder: Path) -> Path | None:
+    """The ledger in a folder or in the nearest above it."""
+    for place in (folder, *folder.parents):
+        found = place / _BESIDE
+        if found.exists():
+            _refuse_planted(found)
+            return found
+    return None
+
+
+def found_ledger(places: Places, source: object = None) -> str:
+    """Found a ledger whose owner is whoever asks; where it is, without any password."""
+    where = find_ledger(places, source)
+    _found(where, places, load_secret(places.home)).close()
+    return shown_place(where)
+
+
+def kept_files(places: Places, source: object = None) -> list[str]:
+    """The files that nothing may be written over: the ledger with its side files, the secret, the receipts."""
+    where = find_ledger(places, source)
+    ledger = [] if _is_server(where) else [where, f"{where}-wal", f"{where}-shm"]
+    return [*ledger, str(places.home)]
+
+
+def shown_place(where: str) -> str:
+    """A ledger's place as it may be shown: of an address, host and database alone."""
+    if not _is_server(where):
+        return where
+    parts = urlsplit(where)
+    return f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
+
+
+def _open_or_found(places: Places, source: object, secret: Secret) -> tuple[Ledger, str]:
+    where = find_ledger(places, source)
+    ledger = _opened(where, secret) if ledger_exists(where) else _found(where, places, secret)
+    if not ledger.founded:
+        return ledger, ledger.migrated
+    return ledger, (
+        f"A new ledger was founded at {where}: what is asked is counted there, and each data set starts with ten "
+        "standard releases a month."
+    )
+
+
+def _opened(where: str, secret: Secret) -> Ledger:
+    if _is_server(where):
+        from hushcount.ledger.postgres import open_postgres
+
+        return open_postgres(where, secret=secret.fingerprint)
+    from hushcount.ledger.sqlite import open_sqlite  # only where a file is used
+
+    return open_sqlite(Path(where), secret=secret.fingerprint)
+
+
+def _found(where: str, places: Places, secret: Secret) -> Ledger:
+    founding = Founding(owner=places.owner or places.analyst, limit=ten_standard_releases(), secret=secret.fingerprint)
+    if _is_server(where):
+        from hushcount.ledger.postgres import found_postgres
+
+        return found_postgres(where, founding)
+    from hushcount.ledger.sqlite import found_sqlite  # only where a file is used
+
+    return found_sqlite(Path(where), founding)
+
+
+def _refuse_planted(path: Path) -> None:
+    """Refuse a ledger that somebody else laid into the way: its limits would be theirs."""
+    # The links and folders on the way too: whoever owns them decides what lies there.
+    owners = {place.lstat().st_uid for place in (path, path.parent)} | {path.stat().st_uid}
+    if hasattr(os, "getuid") and not owners <= {os.getuid(), 0}:
+        raise LedgerUnavailable(
+            f"the ledger {str(path)!r} beside the data belongs to another user, so it is not trusted by itself. If it "
+            "is meant, name it as the ledger."
+        )
+
+
+def ledger_exists(where: str) -> bool:
+    """Whether a ledger is there, as far as can be told without opening it: a server is taken to have one."""
+    return _is_server(where) or Path(where).exists()
+
+
+def _checked_place(where: str) -> str:
+    """Refuse an address in a form that is not known: it would become a file with a password in its name."""
+    if not _is_server(where) and (":/" in where or is_address(where)):
+        raise InvalidParameter("ledger", "an address", "a file, or an address such as postgresql://host/name")
+    return where
+
+
+def _is_server(where: str) -> bool:
+    return where.startswith(_POSTGRES)
 
 
 def open_engine(
@@ -32,8 +189,8 @@ def open_engine(
     if engine == "spark":
         return _open_spark(source, engine, table, master)
     if master is not None:
-        raise InvalidParameter("master", master, "left out unless Spark reads the data", "Write --engine spark.")
-    from hushcount.engines.duckdb.engine import open_duckdb  # noqa: PLC0415  heavy
+        raise InvalidParameter("master", master, "left out unless Spark reads the data")
+    from hushcount.engines.duckdb.engine import open_duckdb
 
     return open_duckdb(source, table=table)
 
@@ -41,6 +198,6 @@ def open_engine(
 def _open_spark(source: object, engine: str, table: str | None, master: str | None) -> Engine:
     if engine != "spark":
         raise InvalidParameter("engine", engine, "'spark' for data that Spark holds")
-    from hushcount.engines.spark.engine import open_spark  # noqa: PLC0415  heavy
+    from hushcount.engines.spark.engine import open_spark
 
     return open_spark(source, table=table, master=master)

@@ -1,0 +1,143 @@
+"""The questions as functions: `count`, `top`, `vocab` and `estimate`, each of a source, the person and the item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+from hushcount.app.answer import Call, answer
+from hushcount.app.charging import UNCHARGED, noting
+from hushcount.app.estimating import Estimate, estimate_request
+from hushcount.app.recognising import by_name, with_facts
+from hushcount.app.release import Release
+from hushcount.app.request import Options, make_request
+from hushcount.app.setting import Setting
+from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine
+from hushcount.ledger.ledger import Account, Balance
+from hushcount.library.surroundings import look_around
+from hushcount.model.queries import Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as it is asked from Python or typed: of which source, by which columns, with which options."""
+
+    question: Question
+    source: object
+    user: str
+    item: str | None
+    options: Options
+
+
+def count(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+    """How many people have each item. See `Options` for everything that can be said."""
+    return _release(Asked(question="count", source=source, user=user, item=item, options=options))
+
+
+def top(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+    """The k items that most people have; `k` must be given."""
+    return _release(Asked(question="top", source=source, user=user, item=item, options=options))
+
+
+def vocab(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+    """Which items may be named at all, without counts."""
+    return _release(Asked(question="vocab", source=source, user=user, item=item, options=options))
+
+
+def estimate(
+    source: object = None,
+    *,
+    user: str,
+    item: str | None = None,
+    question: Question = "count",
+    **options: Unpack[Options],
+) -> Estimate:
+    """What a question would cost at most and how accurate its answer would be. The data is not opened.
+
+    Facts that the catalog declares of a data set count, if the source's path or `dataset` is known there.
+    """
+    return price(Asked(question=question, source=source, user=user, item=item, options=options))[0]
+
+
+def _release(asked: Asked) -> Release:
+    notes: list[str] = []
+    release, _ = ask(asked, note=notes.append)
+    return replace(release, notes=tuple(notes))
+
+
+def ask(
+    asked: Asked, *, say: Callable[[str], None] = lambda _: None, note: Callable[[str], None] = lambda _: None
+) -> tuple[Release, Balance | None]:
+    """Answer a question; also what its data set has left, None where nobody keeps count.
+
+    Args:
+        asked: the question.
+        say: told the name of each stage as it begins.
+        note: told in a sentence what a person should know.
+    """
+    options, source = asked.options, asked.source
+    with noting(UNCHARGED):
+        request = make_request(asked.question, user=asked.user, item=asked.item, options=options)
+    with _setting(asked) as setting:
+        for sentence in setting.notes:
+            note(sentence)
+        with noting(UNCHARGED):
+            engine = open_engine(
+                source, options.get("engine"), table=options.get("table"), master=options.get("master")
+            )
+        call = Call(dataset=options.get("dataset"), key=options.get("key"), say=say, note=note)
+        try:
+            release = answer(request, engine, setting, call=call)
+        finally:
+            # An engine that was handed over is its owner's to close.
+            if engine is not source:
+                engine.close()
+        return release, _left(release, setting)
+
+
+def price(asked: Asked) -> tuple[Estimate, Balance | None]:
+    """The estimate of a question, and what its data set has left as far as names tell; no data is read.
+
+    None is left of data that no ledger knows: it has all of its budget yet.
+    """
+    options = asked.options
+    request = make_request(asked.question, user=asked.user, item=asked.item, options=options)
+    if not _keeps_count(asked):
+        return estimate_request(request), None
+    with _setting(asked) as setting:
+        dataset = by_name(asked.source, setting, options.get("dataset"))
+        estimated = estimate_request(with_facts(request, dataset))
+        if dataset is None or setting.ledger is None:
+            return estimated, None
+        return estimated, setting.ledger.balance(Account(kind="dataset", name="", entity=dataset.population))
+
+
+def _left(release: Release, setting: Setting) -> Balance | None:
+    if setting.ledger is None or release.population is None:
+        return None
+    return setting.ledger.balance(Account(kind="dataset", name="", entity=release.population))
+
+
+def _keeps_count(asked: Asked) -> bool:
+    """Whether there is a ledger already."""
+    options = asked.options
+    if options.get("setting") is not None:
+        return True
+    ledger = options.get("ledger")
+    return ledger is not False and ledger_exists(find_ledger(look_around(ledger=ledger or None), asked.source))
+
+
+@contextmanager
+def _setting(asked: Asked) -> Iterator[Setting]:
+    """The setting that was handed over, or one for this call alone."""
+    options = asked.options
+    given = options.get("setting")
+    if given is not None:
+        yield given
+        return
+    ledger = options.get("ledger")
+    places = look_around(ledger=ledger or None, analyst=options.get("analyst"))
+    with make_setting(places, asked.source, keeps_count=ledger is not False) as setting:
+        yield setting
