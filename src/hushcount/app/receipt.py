@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import Any
@@ -62,13 +62,13 @@ class Receipt:
         return " ".join(_sentences(self, numbers=numbers))
 
 
-def make_receipt(planned: Planned, version: str, outcome: Outcome, *, consistent: bool) -> Receipt:
+def make_receipt(planned: Planned, version: str, outcome: Outcome, *, made: datetime, consistent: bool) -> Receipt:
     """Write the receipt of an outcome. Everything in it is public, declared or released; `version` is the keyed one."""
     selection, spent = planned.request.selection, zcdp.spent(outcome.cost)
     total_delta = 2 * spent.delta if spent.delta else Decimal("1e-6")
     return Receipt(
         id=_identify(planned, version, outcome),
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        made=made.isoformat(timespec="seconds"),
         question=planned.request.question,
         user=selection.user,
         item=planned.request.item_words(),

@@ -35,6 +35,8 @@ class Release:
         cost: what it cost, as events.
         receipt: the receipt.
         enforced: False if a limit was only tracked, so that this answer was given whatever it cost.
+        notes: what was done on the way that a person should know, such as a new data set; no part of the answer.
+        population: whose account paid; None where nobody keeps count.
     """
 
     items: Items
@@ -45,6 +47,8 @@ class Release:
     cost: Cost
     receipt: Receipt
     enforced: bool = True
+    notes: tuple[str, ...] = ()
+    population: str | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -96,13 +100,13 @@ class Release:
 
     def save(self, path: str | Path) -> Path:
         """Write the rows to .parquet, .csv or .json, and the receipt beside them; gives the receipt's path."""
-        from hushcount.app.files import write_rows  # noqa: PLC0415  only saving needs DuckDB
+        from hushcount.app.files import write_rows  # only saving needs DuckDB
 
         return write_rows(self.to_dict(), Path(path), self.receipt)
 
     def plot(self, path: str | Path | None = None, *, most: int = 30) -> Figure:
         """Bars with whiskers and the cut-off, for at most `most` rows; saved as a picture if a path is given."""
-        from hushcount.app.plots.counts import draw  # noqa: PLC0415  only pictures need matplotlib
+        from hushcount.app.plots.counts import draw  # only pictures need matplotlib
 
         if self.counts is None:
             raise InvalidParameter("plot", "names only", "asked of a release with counts", "Use count or top.")

@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
 from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import Number
-from hushcount.model.budgets import Budget, EpsilonBudget, epsilon_budget, rho_budget
+from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, Budget, EpsilonBudget, epsilon_budget, rho_budget
 from hushcount.model.conditions import spell
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Items
-from hushcount.model.queries import Selection, TextItems
+from hushcount.model.queries import Question, Selection, TextItems
 
-Question: TypeAlias = Literal["vocab", "count", "top"]
-
-PRESETS = {"cautious": "0.01", "standard": "0.1", "generous": "0.5"}
-DEFAULT_DELTA = "1e-6"
+if TYPE_CHECKING:
+    from hushcount.app.setting import Setting
 
 
 class Options(TypedDict, total=False):
@@ -49,9 +48,11 @@ class Options(TypedDict, total=False):
         table: the table, where the source is a database with several.
         fresh: draw new noise, and pay again, instead of giving the same answer to the same question.
         ledger: where spending is kept: a file or a PostgreSQL address; False for data that nobody needs protecting in.
-        dataset: what the ledger calls the data; a frame that may change needs one, or each state has its own budget.
+        dataset: the data set of the catalog that the data belongs to; a frame that may change needs one, or each of its
+            states is a data set of its own.
         analyst: who asks, if not the user of this computer.
         key: a name for this attempt: repeating a call that may have failed, with the same key, never pays twice.
+        setting: secret, ledger and who asks, opened before and shared by many calls, instead of `ledger` and `analyst`.
     """
 
     text: str
@@ -77,11 +78,12 @@ class Options(TypedDict, total=False):
     dataset: str
     analyst: str
     key: str
+    setting: Setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked, of which columns and rows, with which declared facts, for how much."""
+    """What is asked, of which columns and rows, with which declared facts, for how much; `said`: which options were."""
 
     question: Question
     selection: Selection
@@ -90,6 +92,7 @@ class Request:
     method: str | None
     people_error: float | None
     fresh: bool
+    said: frozenset[str] = frozenset()
 
     def item_words(self) -> str:
         """What is counted, in a few words."""
@@ -119,7 +122,7 @@ class Request:
                 "public_items": None if public is None else sorted(public.tolist()),
                 "k": self.facts.k,
                 "with_counts": self.facts.with_counts,
-                "budget": [type(self.budget).__name__, *map(str, _amounts(self.budget))],
+                "budget": [type(self.budget).__name__, *map(_plain, _amounts(self.budget))],
                 "method": self.method,
                 "error": [self.facts.aim, self.people_error],
             },
@@ -136,9 +139,9 @@ def make_request(question: Question, *, user: str, item: str | None, options: Op
     if question == "top" and "k" not in options:
         raise InvalidParameter("k", None, "given for a top list", "Write -k 10, or k=10, for the ten most held items.")
     cap = options.get("per_item_cap", 1)
-    relative, people = _error(options.get("error"))
     text = options.get("where")
     where = None if text is None else grammar.read(text)
+    relative, people = _error(options.get("error"))
     return Request(
         question=question,
         selection=Selection(user=user, item=_item(item, options), where=where, per_item_cap=cap),
@@ -154,13 +157,14 @@ def make_request(question: Question, *, user: str, item: str | None, options: Op
         method=options.get("method"),
         people_error=people,
         fresh=options.get("fresh", False),
+        said=frozenset(options),
     )
 
 
 def _item(item: str | None, options: Options) -> str | TextItems:
     text = options.get("text")
     if (item is None) == (text is None):
-        raise InvalidParameter("item", item, "given, or else a text column", "Write --item COLUMN or --text COLUMN.")
+        raise InvalidParameter("item", item, "given, or else a text column")
     if item is not None:
         return item
     shortest, longest = _ngrams(options.get("ngrams", (1, 1)))
@@ -171,7 +175,7 @@ def _ngrams(value: str | tuple[int, int]) -> tuple[int, int]:
     if isinstance(value, tuple):
         return value
     first, _, last = value.partition("-")
-    if not first.isdigit() or (last and not last.isdigit()):
+    if not first.isascii() or not first.isdigit() or (last and not (last.isascii() and last.isdigit())):
         raise InvalidParameter("ngrams", value, "a number of words or a range, such as 1 or 1-3")
     return int(first), int(last or first)
 
@@ -207,14 +211,29 @@ def _error(value: str | float | None) -> tuple[float | None, float | None]:
 def _public_items(keys: str | Path | Sequence[str] | None) -> Items | None:
     if keys is None:
         return None
-    if isinstance(keys, str | Path):
-        try:
-            lines = Path(keys).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UnreadableSource(f"the public list {str(keys)!r} cannot be read ({type(error).__name__})") from None
-        keys = [line for line in lines if line]
-    return np.array(list(dict.fromkeys(keys)), dtype=object)
+    return listed(read_list(Path(keys)) if isinstance(keys, str | Path) else keys)
 
 
-def _amounts(budget: Budget) -> tuple[object, object]:
+def read_list(path: Path) -> list[str]:
+    """A public list from a file: one item on each line, empty lines left out."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableSource(f"the public list {str(path)!r} cannot be read ({type(error).__name__})") from None
+    return [line for line in lines if line]
+
+
+def listed(items: Sequence[str]) -> Items:
+    """A public list as mechanisms take it: each item once."""
+    return np.array(list(dict.fromkeys(items)), dtype=object)
+
+
+def _amounts(budget: Budget) -> tuple[Decimal, Decimal]:
     return (budget.epsilon if isinstance(budget, EpsilonBudget) else budget.rho), budget.delta
+
+
+def _plain(value: Decimal) -> str:
+    """One text for all ways of writing a number: 0.10 is 0.1."""
+    plain = value.normalize()
+    # A whole number keeps its zeros: it would be 1E+2.
+    return str(plain.quantize(Decimal(1)) if plain == plain.to_integral_value() else plain)

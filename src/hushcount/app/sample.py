@@ -32,7 +32,7 @@ _ARTICLES = len(_PLACES) * len(_EVENTS) * len(_TIMES)
 
 def write_log(path: Path, readers: int, seed: int = 1) -> None:
     """Write a Parquet log: reader, article, search. Rows per reader are Pareto, readers per article Zipf."""
-    import duckdb  # noqa: PLC0415  heavy
+    import duckdb
 
     table = make_log(readers, seed)
     with duckdb.connect() as connection:
@@ -60,7 +60,7 @@ def make_log(readers: int, seed: int = 1) -> dict[str, npt.NDArray[Any]]:
 
 def true_counts(path: Path) -> dict[str, int]:
     """The true number of readers of each article. Only for made-up data."""
-    import duckdb  # noqa: PLC0415  heavy
+    import duckdb
 
     with duckdb.connect() as connection:
         query = "SELECT article, count(DISTINCT reader) FROM read_parquet(?) GROUP BY article"

@@ -20,8 +20,8 @@ _LONGEST_LABEL = 32
 def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, most: int = 30) -> Figure:
     """Draw at most `most` rows; save to `path` if given."""
     _require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  an extra
-    from matplotlib.figure import Figure  # noqa: PLC0415  an extra
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     items, counts = columns["item"][:most], columns["count"][:most]
     below = [max(0, count - low) for count, low in zip(counts, columns["low"], strict=False)]

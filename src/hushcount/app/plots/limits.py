@@ -9,9 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hushcount.app.budgets import STANDARD, Suggestion
+from hushcount.app.budgets import Suggestion
 from hushcount.app.plots.counts import require_picture
 from hushcount.ledger.proposals import Curve
+from hushcount.model.budgets import STANDARD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,8 +27,8 @@ _PANELS = {
 def draw(suggestion: Suggestion, path: Path) -> Figure:
     """Draw the curves of a suggestion and save them."""
     require_picture(path)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  an extra
-    from matplotlib.figure import Figure  # noqa: PLC0415  an extra
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     panels = {name: [curve for curve in suggestion.curves if curve.measure == name] for name in _PANELS}
     shown = {name: curves for name, curves in panels.items() if curves}

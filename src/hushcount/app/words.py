@@ -1,0 +1,45 @@
+"""Limits, prices and accounts in a few plain words, told in standard releases."""
+
+from __future__ import annotations
+
+from hushcount.accounting.spent import Spent
+from hushcount.ledger.ledger import EVERY, Account
+from hushcount.ledger.limits import Limit
+from hushcount.model.budgets import STANDARD
+
+
+def in_releases(spent: Spent) -> float:
+    """What was spent, in standard releases."""
+    return float(spent.rho / STANDARD.rho)
+
+
+def room(left: Spent, limit: Limit) -> float:
+    """What a limit, or the rest of one, is worth in standard releases: none beyond what each part of it allows."""
+    by_rho = left.rho / STANDARD.rho
+    # A limit without any delta is meant for questions with a public list of items: they need none.
+    return max(0.0, float(min(by_rho, left.delta / STANDARD.delta) if limit.ceiling.delta else by_rho))
+
+
+def limit_words(limit: Limit | None) -> str:
+    """A limit in a few words."""
+    if limit is None:
+        return "no limit"
+    if not limit.ceiling.rho:
+        return "nothing at all"
+    period = "in all" if limit.window == "none" else f"a {limit.window}"
+    kept = "" if limit.mode == "enforce" else ", tracked and not enforced"
+    public = "" if limit.ceiling.delta else ", for public lists of items only"
+    return f"{standard_releases(room(limit.ceiling, limit))} {period}{public}{kept}"
+
+
+def standard_releases(count: float) -> str:
+    """So many standard releases, in words."""
+    return f"{count:.3g} standard release{'' if count == 1 else 's'}"
+
+
+def whose(rule: Account) -> str:
+    """Whose limit it is, in a few words."""
+    data = "every data set" if rule.entity == EVERY else "this data set"
+    if rule.kind == "dataset":
+        return data
+    return f"{f'every {rule.kind}' if rule.name == EVERY else f'{rule.kind} {rule.name!r}'} on {data}"
