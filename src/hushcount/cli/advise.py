@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def advise(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
     """Expert: choose a limit by what simple attacks may achieve, and see what it guarantees."""
     with told():
-        from hushcount.ledger.advisor import Goals  # noqa: PLC0415  not for --help
-        from hushcount.ledger.advisor import advise as advise_on  # noqa: PLC0415  as above
+        from hushcount.ledger.advisor import Goals
+        from hushcount.ledger.advisor import advise as advise_on
 
         goals = Goals(**{name: value for name, value in given.items() if name != "as_json"})
         advice = advise_on(goals)

@@ -10,7 +10,7 @@ from hushcount.cli.failures import told
 from hushcount.cli.options import library_options, shared_options
 
 if TYPE_CHECKING:
-    from hushcount.app.request import Question
+    from hushcount.model.queries import Question
 
 
 @click.command()
@@ -39,31 +39,20 @@ def vocab(**given: Any) -> None:  # noqa: ANN401  as above
 
 
 def _ask(question: Question, given: dict[str, Any]) -> None:
-    with told():
-        from hushcount.app.request import make_request  # noqa: PLC0415  numpy and more: not for --help
+    with told(as_json=given["as_json"]):
+        from hushcount.cli import render
+        from hushcount.cli.stages import Stages
+        from hushcount.library.questions import Asked, ask, price
 
-        request = make_request(question, user=given["user"], item=given["item"], options=library_options(given))
+        options = library_options(given)
+        asked = Asked(question=question, source=given["file"], user=given["user"], item=given["item"], options=options)
         if given["dry_run"]:
-            from hushcount.app.purse import known_balance  # noqa: PLC0415  as above
-            from hushcount.app.questions import estimate_request  # noqa: PLC0415  as above
-            from hushcount.cli.render import show_balance, show_estimate  # noqa: PLC0415  as above
-
-            show_estimate(estimate_request(request), given)
-            if not given["as_json"]:
-                show_balance(known_balance(given["file"], ledger=given["ledger"]))
+            render.show_estimate(*price(asked), given)
             return
-        from hushcount.app.answer import answer  # noqa: PLC0415  as above
-        from hushcount.app.purse import open_purse  # noqa: PLC0415  as above
-        from hushcount.app.wiring import open_engine  # noqa: PLC0415  as above
-        from hushcount.cli.render import check_outputs, show_release, show_standing, warn_of_row_id  # noqa: PLC0415  as above
-        from hushcount.cli.stages import Stages  # noqa: PLC0415  as above
-
-        check_outputs(given)
-        warn_of_row_id(given["user"])
+        render.check_outputs(given)
+        render.warn_of_row_id(given["user"])
         with Stages(quiet=given["quiet"] or given["as_json"]) as stages:
             stages.say("opening the data")
-            engine = open_engine(given["file"], given["engine"], table=given["table"], master=given["master"])
-            purse = open_purse(given["file"], ledger=given["ledger"], analyst=given["analyst"], key=given["key"])
-            release = answer(request, engine, purse, say=stages.say)
-        show_release(release, given)
-        show_standing(purse, release, given)
+            release, left = ask(asked, say=stages.say, note=render.show_note)
+        render.show_release(release, given)
+        render.show_left(left, given)

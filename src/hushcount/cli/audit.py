@@ -35,9 +35,9 @@ def audit(*, quick: bool, only: tuple[str, ...], no_twins: bool, json_file: str 
     1 if not.
     """
     with told():
-        from hushcount.app.files import require_folder  # noqa: PLC0415  numpy and more: not for --help
-        from hushcount.audit.audit import audit as run_audit  # noqa: PLC0415  as above
-        from hushcount.cli.stages import Stages  # noqa: PLC0415  as above
+        from hushcount.app.files import require_folder
+        from hushcount.audit.audit import audit as run_audit
+        from hushcount.cli.stages import Stages
 
         for option, path in (("json", json_file), ("html", html_file)):
             if path and path != "-":
@@ -58,7 +58,7 @@ def _write(report: Report, json_file: str | None, html_file: str | None) -> None
     elif json_file:
         Path(json_file).write_text(report.to_json() + "\n", encoding="utf-8")
     if html_file:
-        from hushcount.audit.report.page import make_page  # noqa: PLC0415  only where a page is wanted
+        from hushcount.audit.report.page import make_page  # only where a page is wanted
 
         Path(html_file).write_text(make_page(report), encoding="utf-8")
 
@@ -70,9 +70,9 @@ def _where(json_file: str | None, html_file: str | None) -> str:
 
 def show_report(report: Report) -> None:
     """Print the tables, the verdict and what the audit cannot see."""
-    from rich.console import Console  # noqa: PLC0415  not needed for --json -
+    from rich.console import Console  # not needed for --json -
 
-    from hushcount.audit.report.report import BLIND_SPOTS, STEPS  # noqa: PLC0415  as above
+    from hushcount.audit.report.report import BLIND_SPOTS, STEPS
 
     # A file or a pipe has no width of its own; 80 columns would break every cell.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
@@ -100,7 +100,7 @@ def show_report(report: Report) -> None:
 
 def _mechanism_row(report: Report, name: str) -> tuple[str, ...]:
     """Of each step the finding that came nearest to its claim. A replay measures no loss: its verdict is enough."""
-    from hushcount.audit.report.report import STEPS  # noqa: PLC0415  as above
+    from hushcount.audit.report.report import STEPS
 
     found = {step: report.worst(name, step) for step in STEPS}
     cells = []
@@ -118,8 +118,8 @@ def _word(finding: Finding) -> str:
 
 
 def _print_rows(console: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.table import Table  # noqa: PLC0415  as above
-    from rich.text import Text  # noqa: PLC0415  as above
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for place, head in enumerate(heads):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,10 +12,12 @@ import click
 from hushcount.cli.failures import told
 
 if TYPE_CHECKING:
-    from hushcount.accounting.spent import Spent
-    from hushcount.app.budgets import Deed, Desk, Standing
+    from hushcount.app.budgets import Left
+    from hushcount.app.desk import Desk
+    from hushcount.app.history import Deed
+    from hushcount.app.setting import Setting
     from hushcount.ledger.ledger import Balance
-    from hushcount.ledger.limits import Limit, Rounding
+    from hushcount.ledger.limits import Rounding
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -28,40 +29,83 @@ def ledger_options(command: _Command) -> _Command:
     return place(who(command))
 
 
+def data_options(command: _Command) -> _Command:
+    """Add FILE and the options that say which data: by its file, by its name in the catalog, or by both."""
+    file = click.argument("file", metavar="[FILE]", required=False)
+    name = click.option("--dataset", metavar="NAME", help="The data set by its name in the catalog, instead of FILE.")
+    table = click.option("--table", metavar="NAME", help="The table, where FILE is a database with several.")
+    return file(name(table(command)))
+
+
 @click.command()
-@click.argument("file", metavar="FILE")
+@data_options
 @ledger_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 @click.option("--expert", is_flag=True, help="Also in rho, epsilon, delta and LinkedIn's units.")
 def budget(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
     """What is left for this data, when it is renewed, and who spent it on what."""
     with told():
-        from hushcount.app.budgets import look  # noqa: PLC0415  numpy and more: not for --help
+        from hushcount.app.budgets import look
+        from hushcount.app.forms import left_form
+        from hushcount.cli.render import show_json
 
-        desk = open_aloud(given["file"], given)
-        standing = look(desk)
-        if given["as_json"]:
-            click.echo(json.dumps(_form(desk, standing), ensure_ascii=False, indent=2))
-            return
-        for line in _sentences(desk, standing):
-            click.echo(line)
-        if given["expert"]:
-            click.echo()
-            _show_numbers(standing)
-        if standing.deeds:
-            everybody = "everybody's" if standing.sees_all else "yours; owners and auditors see everybody's"
-            click.echo(f"\nThe last charges ({everybody}):")
-            print_deeds(standing.deeds)
+        with opened(given, founds=True) as desk:
+            left = look(desk)
+            if given["as_json"]:
+                show_json(left_form(desk, left))
+                return
+            for line in _sentences(desk, left):
+                click.echo(line)
+            if given["expert"]:
+                click.echo()
+                _show_numbers(left)
+            if left.deeds:
+                everybody = "everybody's" if left.sees_all else "yours; owners and auditors see everybody's"
+                click.echo(f"\nThe last charges ({everybody}):")
+                print_deeds(left.deeds)
 
 
-def open_aloud(file: str, given: dict[str, Any], *, looking_back: bool = False) -> Desk:
-    """Open ledger and data, and say so if it takes long."""
-    from hushcount.app.budgets import open_desk  # noqa: PLC0415  as above
-    from hushcount.cli.stages import Stages  # noqa: PLC0415  as above
+@contextmanager
+def opened(
+    given: dict[str, Any], *, file: str | None = None, founds: bool = False, enters: bool = False
+) -> Iterator[Desk]:
+    """The desk at the data that was named, closed afterwards; stages are told if it takes long.
 
-    with Stages(quiet=bool(given.get("as_json"))) as stages:
-        stages.say("looking at the data's version")
-        return open_desk(file, ledger=given["ledger"], analyst=given["analyst"], looking_back=looking_back)
+    Args:
+        given: the options.
+        file: the data, if it is not FILE.
+        founds: whether a ledger that is not there is founded.
+        enters: whether data that is not known is entered into the catalog.
+    """
+    from hushcount.app.desk import Data, open_desk
+    from hushcount.cli.stages import Stages
+    from hushcount.errors import InvalidParameter
+
+    data = Data(source=file or given.get("file"), dataset=given["dataset"], table=given["table"])
+    if data.source is None and data.dataset is None:
+        raise InvalidParameter("data", None, "named", "Write FILE, or --dataset NAME. All of them: hushcount catalog")
+    with opened_setting(given, data.source, founds=founds or enters) as setting:
+        with Stages(quiet=bool(given.get("as_json"))) as stages:
+            stages.say("looking at the data's version")
+            desk = open_desk(data, setting, enters=enters, say=stages.say)
+        yield desk
+
+
+@contextmanager
+def opened_setting(given: dict[str, Any], source: str | None = None, *, founds: bool = False) -> Iterator[Setting]:
+    """The ledger that was named, or that is found from the data's folder, closed afterwards.
+
+    It must be there, unless a rule is to be made (`founds`): a new one would have nothing to tell and would look well.
+    """
+    from hushcount.app.wiring import existing_setting, make_setting
+    from hushcount.cli.render import show_note
+    from hushcount.library.surroundings import look_around
+
+    places = look_around(ledger=given["ledger"], analyst=given.get("analyst"))
+    with (make_setting if founds else existing_setting)(places, source) as setting:
+        for sentence in setting.notes:
+            show_note(sentence)
+        yield setting
 
 
 def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -74,7 +118,7 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_deeds(deeds: Sequence[Deed]) -> None:
     """Questions and changes of rules, one on each line."""
-    from hushcount.app.budgets import in_releases  # noqa: PLC0415  as above
+    from hushcount.app.words import in_releases
 
     rows = [
         (
@@ -96,38 +140,37 @@ def outcome(deed: Deed) -> str:
     return f"{deed.outcome}; {'OVER THE LIMIT, which is only tracked' if deed.over else 'no limit was enforced'}"
 
 
-def deed_form(deed: Deed) -> dict[str, Any]:
-    """A deed as JSON."""
-    return {
-        "when": deed.when.isoformat(timespec="seconds"),
-        "who": deed.who,
-        "what": deed.what,
-        "outcome": deed.outcome,
-        "mode": None if deed.spent is None else deed.mode,
-        "over": deed.over,
-        "spent": None if deed.spent is None else {"rho": str(deed.spent.rho), "delta": str(deed.spent.delta)},
-    }
-
-
-def _sentences(desk: Desk, standing: Standing) -> list[str]:
+def _sentences(desk: Desk, left: Left) -> list[str]:
     """What is left in plain words: the data set's budget first, then the asker's own and their groups'."""
-    from hushcount.ledger.windows import renewal  # noqa: PLC0415  as above
+    from hushcount.ledger.windows import renewal
 
-    dataset, *others = standing.balances
-    lines = [f"Budget of {desk.purse.dataset}", "", _left("This data", dataset)]
+    dataset, *others = left.balances
+    lines = [f"Budget of {desk.title}{_shared(desk)}", "", _left("This data", dataset)]
     lines += [_left(_name(balance, desk.by), balance) for balance in others if balance.limit is not None]
-    if standing.more is None:
+    if left.more is None:
         lines.append("Nothing is refused at present.")
     else:
-        lines.append(f"That is about {standing.more:,} more questions like a standard count{_for_whom(others, desk)}.")
+        lines.append(f"That is about {left.more:,} more questions like a standard count{_for_whom(others, desk)}.")
     if dataset.limit is not None:
         lines.append(renewal(dataset.limit.window))
     lines.append("The same question on the same data is answered again for free.")
-    return [*lines, "", *(_spent(_name(balance, desk.by), balance) for balance in standing.balances)]
+    return [*lines, "", *(_spent(_name(balance, desk.by), balance) for balance in left.balances)]
+
+
+def _shared(desk: Desk) -> str:
+    """Which other data sets spend from the same account."""
+    if desk.dataset is None:
+        return ", which nobody asked yet"
+    others = [
+        dataset.name
+        for dataset in desk.ledger.catalog.datasets(by=desk.by)
+        if dataset.population == desk.dataset.population and dataset.id != desk.dataset.id
+    ]
+    return f", shared with {', '.join(others)}: they are about the same people" if others else ""
 
 
 def _left(name: str, balance: Balance) -> str:
-    from hushcount.app.budgets import limit_words, room  # noqa: PLC0415  as above
+    from hushcount.app.words import limit_words, room
 
     limit = balance.limit
     if limit is None or balance.left is None:
@@ -150,7 +193,7 @@ def _renewed(balance: Balance) -> str:
 
 
 def _spent(name: str, balance: Balance) -> str:
-    from hushcount.app.budgets import in_releases  # noqa: PLC0415  as above
+    from hushcount.app.words import in_releases
 
     window = balance.limit.window if balance.limit is not None and balance.limit.window != "none" else "month"
     period = "today" if window == "day" else f"this {window}"
@@ -168,12 +211,14 @@ def _name(balance: Balance, by: str) -> str:
     return f"Your own account ({by})" if account.kind == "analyst" else f"Your group '{account.name}'"
 
 
-def _show_numbers(standing: Standing) -> None:
+def _show_numbers(left: Left) -> None:
     """The same amounts in all three currencies."""
+    from hushcount.app.forms import amount_form, amounts_of
+
     rows = []
-    for balance in standing.balances:
-        for what, spent, rounding in _amounts(balance):
-            shown = _shown(spent, balance.limit, rounding)
+    for balance in left.balances:
+        for what, spent, rounding in amounts_of(balance):
+            shown = amount_form(spent, balance.limit, rounding)
             epsilon = "none" if shown["epsilon"] is None else f"{shown['epsilon']:.4g}"
             rows.append(
                 (
@@ -191,67 +236,3 @@ def _short(value: Decimal, rounding: Rounding) -> str:
     """Four digits, rounded so that it never flatters."""
     digits = Context(prec=4, rounding=ROUND_CEILING if rounding == "up" else ROUND_FLOOR).plus(value)
     return f"{float(digits):g}"
-
-
-def _amounts(balance: Balance) -> list[tuple[str, Spent, Rounding]]:
-    amounts: list[tuple[str, Spent, Rounding]] = [
-        ("spent", balance.spent, "up"),
-        ("held", balance.reserved, "up"),
-        ("ever", balance.lifetime, "up"),
-    ]
-    if balance.limit is not None and balance.left is not None:
-        amounts += [("limit", balance.limit.ceiling, "down"), ("left", balance.left, "down")]
-    return amounts
-
-
-def _shown(spent: Spent, limit: Limit | None, rounding: Rounding) -> dict[str, Any]:
-    """One amount in all currencies, as JSON; exact amounts are texts, an infinite epsilon is null."""
-    from hushcount.ledger.limits import show  # noqa: PLC0415  as above
-
-    shown = show(spent, limit, rounding=rounding)
-    return {
-        "rho": str(shown.rho),
-        "delta": str(shown.delta),
-        "epsilon": None if math.isinf(shown.epsilon) else shown.epsilon,
-        "epsilon_delta": str(shown.epsilon_delta),
-        "information": shown.information,
-        "calls": shown.calls,
-        "epsilon_per": str(shown.epsilon_per),
-        "delta_per_call": str(shown.delta_per_call),
-    }
-
-
-def _form(desk: Desk, standing: Standing) -> dict[str, Any]:
-    """Everything, for a machine."""
-    return {
-        "dataset": desk.purse.dataset,
-        "data_version": desk.version,
-        "analyst": desk.by,
-        "more_standard_counts": standing.more,
-        "accounts": [_account_form(balance) for balance in standing.balances],
-        "everybody": standing.sees_all,
-        "charges": [deed_form(deed) for deed in standing.deeds],
-    }
-
-
-def _account_form(balance: Balance) -> dict[str, Any]:
-    from hushcount.app.budgets import in_releases, room  # noqa: PLC0415  as above
-    from hushcount.ledger.windows import renewal  # noqa: PLC0415  as above
-
-    limit, left = balance.limit, balance.left
-    return {
-        "kind": balance.account.kind,
-        "name": balance.account.name,
-        "mode": None if limit is None else limit.mode,
-        "window": None if limit is None else limit.window,
-        "renewal": None if limit is None else renewal(limit.window),
-        "renews": None if balance.renews is None else balance.renews.isoformat(timespec="seconds"),
-        "questions": balance.queries,
-        "releases": {
-            "limit": None if limit is None else room(limit.ceiling, limit),
-            "left": None if limit is None or left is None else room(left, limit),
-            "spent": in_releases(balance.spent),
-            "ever": in_releases(balance.lifetime),
-        },
-        **{what: _shown(spent, limit, rounding) for what, spent, rounding in _amounts(balance)},
-    }

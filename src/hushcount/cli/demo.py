@@ -19,9 +19,11 @@ _SHOWN = 10
 def demo(readers: int, plot: str) -> None:
     """Make up a reading log and ask all three questions of it, with the true values beside."""
     with told(), tempfile.TemporaryDirectory() as folder:
-        from hushcount.app import questions  # noqa: PLC0415  numpy and more: not for --help
-        from hushcount.app.sample import true_counts, write_log  # noqa: PLC0415  as above
+        from hushcount.app.sample import true_counts, write_log
+        from hushcount.app.setting import passing_setting
+        from hushcount.library import questions
 
+        nobody = passing_setting()
         log = Path(folder) / "reading-log.parquet"
         click.echo(
             f"A made-up log of a news site: {readers:,} readers, the articles they opened, what they searched for.\n"
@@ -30,17 +32,17 @@ def demo(readers: int, plot: str) -> None:
         truth = true_counts(log)
 
         click.secho("How many readers opened each article?   hushcount count … --user reader --item article", bold=True)
-        counted = questions.count(log, user="reader", item="article", fresh=True, ledger=False)
+        counted = questions.count(log, user="reader", item="article", setting=nobody)
         _beside(counted.to_dict(), truth)
         click.echo(
             f"{len(counted)} articles in all. Everything is a whole number of readers; no reader can be picked out.\n"
         )
 
         click.secho("Which five do most readers open?   hushcount top … -k 5", bold=True)
-        _beside(questions.top(log, user="reader", item="article", k=5, fresh=True, ledger=False).to_dict(), truth)
+        _beside(questions.top(log, user="reader", item="article", k=5, setting=nobody).to_dict(), truth)
 
         click.secho("\nWhich search words may be published?   hushcount vocab … --text search --ngrams 1-2", bold=True)
-        words = questions.vocab(log, user="reader", text="search", ngrams="1-2", fresh=True, ledger=False)
+        words = questions.vocab(log, user="reader", text="search", ngrams="1-2", setting=nobody)
         click.echo(f"{len(words)} words and pairs of words, such as: {', '.join(words.items[:12].tolist())} …\n")
 
         click.echo(counted.receipt.to_text(numbers=False) + "\n")
@@ -48,13 +50,13 @@ def demo(readers: int, plot: str) -> None:
 
 
 def _beside(columns: dict[str, list[Any]], truth: dict[str, int]) -> None:
-    from hushcount.cli.render import print_table  # noqa: PLC0415  rich: not for --help
+    from hushcount.cli.render import print_table
 
     print_table(columns | {"truly": [truth[item] for item in columns["item"]]}, most=_SHOWN)
 
 
 def _draw(counted: Any, plot: str) -> None:  # noqa: ANN401  a Release; its module is heavy
-    from hushcount.errors import MissingExtra  # noqa: PLC0415
+    from hushcount.errors import MissingExtra
 
     try:
         counted.plot(plot, most=25)

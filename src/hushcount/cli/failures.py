@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 
 from hushcount import errors
+from hushcount.cli.hints import hint
 
 # One table for all: what the shell sees. Anything else that hushcount raises on purpose exits with 2.
 EXIT_CODES: dict[type[errors.HushcountError], int] = {
@@ -23,16 +25,24 @@ EXIT_CODES: dict[type[errors.HushcountError], int] = {
 }
 _UNEXPECTED = 70
 _STOPPED = 130
+_ENDED = 143
 _PIPE = 141
 
 
+class _Terminated(BaseException):
+    """The process was asked to end: everything is tidied up on the way out, so that no spilled row stays on disk."""
+
+
 @contextmanager
-def told() -> Iterator[None]:
-    """Turn errors into a sentence and an exit code."""
+def told(*, as_json: bool = False) -> Iterator[None]:
+    """Turn errors into a sentence and an exit code; a refusal also into JSON on the output, if that is asked for."""
+    ends = _Ends()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ends)
     try:
         yield
     except errors.HushcountError as error:
-        click.echo(f"hushcount: {error}", err=True)
+        _tell(error, as_json=as_json)
         sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 2))
     except BrokenPipeError:
         # Whoever read our output has seen enough, as `head` does; closing the stream must not complain again.
@@ -41,9 +51,16 @@ def told() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("hushcount: stopped. What was read may already have been paid for.", err=True)
         sys.exit(_STOPPED)
+    except _Terminated:
+        click.echo("hushcount: ended. What was read may already have been paid for.", err=True)
+        sys.exit(_ENDED)
     except (click.ClickException, click.exceptions.Exit):
         raise
     except Exception as error:
+        if ends.asked:
+            # A database that is interrupted fails with an error of its own.
+            click.echo("hushcount: ended. What was read may already have been paid for.", err=True)
+            sys.exit(_ENDED)
         if os.environ.get("HUSHCOUNT_DEBUG"):
             raise
         # The text of an unforeseen error may quote data, so only its kind and place are told.
@@ -53,6 +70,36 @@ def told() -> Iterator[None]:
         )
         click.echo("Set HUSHCOUNT_DEBUG=1 to see all of it on a machine where the data may be seen.", err=True)
         sys.exit(_UNEXPECTED)
+
+
+class _Ends:
+    """What a signal to end does: everything is left, and so tidied up."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, number: int, frame: object) -> None:
+        del number, frame
+        self.asked = True
+        raise _Terminated
+
+
+def _tell(error: errors.HushcountError, *, as_json: bool) -> None:
+    """The error in its own words, whether anything was charged, and what to type."""
+    click.echo(" ".join([f"hushcount: {error}", *getattr(error, "__notes__", [])]), err=True)
+    if words := hint(error):
+        click.echo(f"To type: {words}", err=True)
+    if as_json and isinstance(error, errors.BudgetExhausted):
+        _show_refusal(error)
+
+
+def _show_refusal(error: errors.BudgetExhausted) -> None:
+    from hushcount.app.forms import refusal_form
+    from hushcount.cli.render import show_json
+    from hushcount.ledger.ledger import Refusal
+
+    if isinstance(error.refusal, Refusal):
+        show_json({"refused": refusal_form(error.refusal)})
 
 
 def _place(error: Exception) -> str:

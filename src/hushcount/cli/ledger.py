@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import shlex
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hushcount.cli.budget import deed_form, ledger_options, open_aloud, print_deeds, print_rows
+from hushcount.cli.budget import data_options, ledger_options, opened, opened_setting, print_deeds, print_rows
 from hushcount.cli.failures import told
 
 if TYPE_CHECKING:
     from hushcount.app.budgets import Suggestion
-    from hushcount.app.purse import Purse
+    from hushcount.app.catalog import Line
+    from hushcount.app.setting import Setting
     from hushcount.ledger.ledger import Account, Ledger
     from hushcount.ledger.limits import Limit
 
@@ -35,18 +38,34 @@ def ledger() -> None:
 
 
 @ledger.command()
-@click.option("--ledger", metavar="PLACE", help="Where spending is kept: a file or a PostgreSQL address.")
+@ledger_options
+def found(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
+    """Found a ledger at --ledger PLACE; you own it. The user's own is founded by the first question."""
+    with told():
+        from hushcount.app.wiring import found_ledger
+        from hushcount.library.surroundings import look_around
+
+        said = look_around(ledger=given["ledger"], analyst=given["analyst"])
+        places = replace(said, owner=said.analyst)
+        where = found_ledger(places)
+        click.echo(f"A ledger was founded at {where}; {places.analyst} owns it.")
+        click.echo("Each data set starts with ten standard releases a month: hushcount ledger limit --all-data")
+
+
+@ledger.command()
+@ledger_options
 @click.option("--against", metavar="LINKS", help="Links that --json wrote earlier: they must still be there.")
 @click.option("--json", "as_json", is_flag=True, help="Print problems and last links as JSON.")
-def verify(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
+def verify(**given: Any) -> None:  # noqa: ANN401  as above
     """Compute every balance again from the log; exit with 1 if anything disagrees."""
     with told():
-        from hushcount.app.budgets import read_links, require_ledger  # noqa: PLC0415  numpy and more: not for --help
+        from hushcount.app.budgets import read_links
 
-        require_ledger(given["ledger"])
-        verdict = _open(given).ledger.verify(read_links(Path(given["against"])) if given["against"] else None)
+        with opened_setting(given) as setting:
+            anchors = read_links(Path(given["against"])) if given["against"] else None
+            verdict = _ledger(setting).verify(anchors)
         if given["as_json"]:
-            click.echo(json.dumps(asdict(verdict), ensure_ascii=False, indent=2))
+            click.echo(json.dumps(asdict(verdict), ensure_ascii=True, indent=2))
         elif verdict.problems:
             click.echo("This ledger was changed by other means than hushcount, or is damaged:", err=True)
             for problem in verdict.problems:
@@ -60,18 +79,21 @@ def verify(**given: Any) -> None:  # noqa: ANN401  click hands over all options 
 
 
 @ledger.command()
-@click.argument("file", metavar="FILE")
+@data_options
 @ledger_options
 @click.option("--all", "everything", is_flag=True, help="From the first entry on, not the last twenty only.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def history(**given: Any) -> None:  # noqa: ANN401  as above
     """Who asked what of this data, at what price, and who changed its rules."""
     with told():
-        from hushcount.app.budgets import history as deeds_of  # noqa: PLC0415  as above
+        from hushcount.app.forms import deed_form
+        from hushcount.app.history import history as deeds_of
+        from hushcount.cli.render import show_json
 
-        deeds = deeds_of(open_aloud(given["file"], given, looking_back=True), last=None if given["everything"] else 20)
+        with opened(given) as desk:
+            deeds = deeds_of(desk, last=None if given["everything"] else 20)
         if given["as_json"]:
-            click.echo(json.dumps([deed_form(deed) for deed in deeds], ensure_ascii=False, indent=2))
+            show_json([deed_form(deed) for deed in deeds])
         elif deeds:
             print_deeds(deeds)
         else:
@@ -79,7 +101,36 @@ def history(**given: Any) -> None:  # noqa: ANN401  as above
 
 
 @ledger.command()
+@ledger_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of a table.")
+def report(**given: Any) -> None:  # noqa: ANN401  as above
+    """All data sets: who a person is, what was spent, what is left, when it is renewed."""
+    with told():
+        from hushcount.app.catalog import report as lines_of
+        from hushcount.app.forms import line_form
+        from hushcount.cli.render import show_json
+
+        with opened_setting(given) as setting:
+            lines = lines_of(setting)
+        if given["as_json"]:
+            show_json([line_form(line) for line in lines])
+            return
+        heads = ("data set", "people by", "account", "questions", "spent", "left", "ever", "renews")
+        rows = [_report_row(line) for line in lines]
+        if given["as_csv"]:
+            csv.writer(sys.stdout).writerows([heads, *rows])
+        elif rows:
+            print_rows(heads, rows)
+            click.echo("\nAmounts in standard releases. Data sets with the same account are about the same people.")
+        else:
+            click.echo("No data set is known yet: the first question about one registers it.")
+
+
+@ledger.command()
 @click.option("--data", metavar="FILE", help="For this data.")
+@click.option("--dataset", metavar="NAME", help="For this data set of the catalog.")
+@click.option("--table", metavar="NAME", help="The table, where --data is a database with several.")
 @click.option("--all-data", is_flag=True, help="For every data set that has no limit of its own.")
 @click.option("--for-analyst", metavar="NAME", help="For one analyst on that data, or '*' for each.")
 @click.option("--for-group", metavar="NAME", help="For one group on that data, or '*' for each.")
@@ -98,20 +149,20 @@ def history(**given: Any) -> None:  # noqa: ANN401  as above
 def limit(**given: Any) -> None:  # noqa: ANN401  as above
     """Set or lift a limit; for owners."""
     with told():
-        from hushcount.app.budgets import account, make_limit, open_desk  # noqa: PLC0415  as above
-        from hushcount.errors import InvalidParameter  # noqa: PLC0415  as above
+        from hushcount.app.budgets import account, make_limit
+        from hushcount.errors import InvalidParameter
 
-        if bool(given["data"]) == given["all_data"]:
-            raise InvalidParameter("data", given["data"], "a file, or all", "Write --data FILE, or else --all-data.")
+        if bool(given["data"] or given["dataset"]) == given["all_data"]:
+            hint = "Write --data FILE, --dataset NAME, or else --all-data."
+            raise InvalidParameter("data", given["data"], "a file, a data set, or all", hint)
         made = make_limit(given, window=given["window"], mode="track" if given["track"] else "enforce")
         names = {"analyst": given["for_analyst"], "group": given["for_group"]}
         if given["all_data"]:
-            purse, target = _open(given), account("*", **names)
+            with opened_setting(given, founds=True) as setting:
+                _set_limit(_ledger(setting), account("*", **names), made, by=setting.analyst)
         else:
-            desk = open_desk(given["data"], ledger=given["ledger"], analyst=given["analyst"])
-            purse, target = desk.purse, account(desk.entity, **names)
-        purse.ledger.set_limit(target, made, by=purse.analyst)
-        _tell_limit(purse.ledger, target, made)
+            with opened(given, file=given["data"], enters=True) as desk:
+                _set_limit(desk.ledger, account(desk.population, **names), made, by=desk.by)
 
 
 @ledger.command()
@@ -121,8 +172,9 @@ def limit(**given: Any) -> None:  # noqa: ANN401  as above
 def grant(**given: Any) -> None:  # noqa: ANN401  as above
     """Make somebody an owner, an analyst or an auditor, or take their role away; for owners."""
     with told():
-        purse, role = _open(given), given["role"]
-        purse.ledger.grant(given["person"], None if role == "nobody" else role, by=purse.analyst)
+        role = given["role"]
+        with opened_setting(given, founds=True) as setting:
+            _ledger(setting).grant(given["person"], None if role == "nobody" else role, by=setting.analyst)
         click.echo(f"{given['person']} is now {role}: {_MEANS[role]}")
 
 
@@ -134,8 +186,9 @@ def grant(**given: Any) -> None:  # noqa: ANN401  as above
 def enroll(**given: Any) -> None:  # noqa: ANN401  as above
     """Put an analyst into a group whose members share a budget, or take them out; for owners."""
     with told():
-        purse, member, group = _open(given), given["member"], given["group"]
-        purse.ledger.enroll(member, group, by=purse.analyst, member=not given["leave"])
+        member, group = given["member"], given["group"]
+        with opened_setting(given, founds=True) as setting:
+            _ledger(setting).enroll(member, group, by=setting.analyst, member=not given["leave"])
         if given["leave"]:
             click.echo(f"{member} is no longer in the group {group}; what was charged to it before stays charged.")
         else:
@@ -143,7 +196,22 @@ def enroll(**given: Any) -> None:  # noqa: ANN401  as above
 
 
 @ledger.command()
-@click.argument("file", metavar="FILE")
+@click.option("--accept", "deed", flag_value="accept", help="The clock is right: go on from the present moment.")
+@click.option("--repair", "deed", flag_value="repair", help="The clock was ahead: take the time back, free nothing.")
+@ledger_options
+def clock(**given: Any) -> None:  # noqa: ANN401  as above
+    """Say that the clock is right although it looks wrong, so that questions go on; for owners."""
+    with told():
+        from hushcount.errors import InvalidParameter
+
+        if given["deed"] is None:
+            raise InvalidParameter("clock", None, "said to be right", "Write --accept, or --repair.")
+        with opened_setting(given) as setting:
+            click.echo(_ledger(setting).set_clock(given["deed"], by=setting.analyst))
+
+
+@ledger.command()
+@data_options
 @click.option("--share", default="0.95", show_default=True, metavar="S", help="Leave this share of analysts alone.")
 @click.option("--window", type=click.Choice(("day", "week", "month")), default="month", show_default=True)
 @click.option("--plot", metavar="PATH", help="Draw who would exceed which limit to .png, .svg or .pdf.")
@@ -152,34 +220,58 @@ def enroll(**given: Any) -> None:  # noqa: ANN401  as above
 def propose(**given: Any) -> None:  # noqa: ANN401  as above
     """A limit for each analyst from what they did so far; for owners and auditors."""
     with told():
-        from hushcount.app.budgets import suggest  # noqa: PLC0415  as above
-        from hushcount.app.plots.counts import require_picture  # noqa: PLC0415  as above
+        from hushcount.app.budgets import suggest
+        from hushcount.app.forms import suggestion_form
+        from hushcount.app.plots.counts import require_picture
+        from hushcount.cli.render import show_json
 
         if given["plot"]:
             require_picture(Path(given["plot"]))
-        desk = open_aloud(given["file"], given, looking_back=True)
-        suggestion = suggest(desk, share=given["share"], window=given["window"])
+        with opened(given) as desk:
+            suggestion, title = suggest(desk, share=given["share"], window=given["window"]), desk.title
         if given["plot"]:
-            from hushcount.app.plots.limits import draw  # noqa: PLC0415  an extra
+            from hushcount.app.plots.limits import draw
 
             draw(suggestion, Path(given["plot"]))
         if given["as_json"]:
-            click.echo(json.dumps(_suggestion_form(suggestion), ensure_ascii=False, indent=2))
+            show_json(suggestion_form(suggestion))
         else:
-            _tell_suggestion(suggestion, given)
+            _tell_suggestion(suggestion, given, title)
 
 
-def _open(given: dict[str, Any]) -> Purse:
-    """The ledger without any data."""
-    from hushcount.app.purse import open_purse  # noqa: PLC0415  as above
+def _ledger(setting: Setting) -> Ledger:
+    if setting.ledger is None:
+        raise LookupError("a setting without a ledger")
+    return setting.ledger
 
-    return open_purse("", ledger=given["ledger"], analyst=given.get("analyst"))
+
+def _report_row(line: Line) -> tuple[str, ...]:
+    from hushcount.app.words import in_releases, room
+    from hushcount.cli.render import printable
+
+    dataset, balance = line.dataset, line.balance
+    left = "no limit" if balance.left is None or balance.limit is None else f"{room(balance.left, balance.limit):.3g}"
+    return (
+        printable(dataset.name),
+        printable(dataset.person or "not asked yet"),
+        printable(dataset.population),
+        f"{balance.queries}",
+        f"{in_releases(balance.spent):.3g}",
+        left,
+        f"{in_releases(balance.lifetime):.3g}",
+        "" if balance.renews is None else f"{balance.renews:%Y-%m-%d}",
+    )
+
+
+def _set_limit(ledger: Ledger, target: Account, made: Limit | None, *, by: str) -> None:
+    ledger.set_limit(target, made, by=by)
+    _tell_limit(ledger, target, made)
 
 
 def _tell_limit(ledger: Ledger, target: Account, made: Limit | None) -> None:
     """Say what holds now, and what its renewal means."""
-    from hushcount.app.budgets import limit_words, whose  # noqa: PLC0415  as above
-    from hushcount.ledger.windows import renewal  # noqa: PLC0415  as above
+    from hushcount.app.words import limit_words, whose
+    from hushcount.ledger.windows import renewal
 
     # Another rule may hold once one is lifted.
     holds = made or ledger.balance(target).limit
@@ -190,8 +282,9 @@ def _tell_limit(ledger: Ledger, target: Account, made: Limit | None) -> None:
             click.echo("Nothing is refused: what goes over is counted and marked. See: hushcount ledger propose")
 
 
-def _tell_suggestion(suggestion: Suggestion, given: dict[str, Any]) -> None:
-    from hushcount.app.budgets import standard_releases  # noqa: PLC0415  as above
+def _tell_suggestion(suggestion: Suggestion, given: dict[str, Any], title: str) -> None:
+    from hushcount.app.forms import suggestion_form
+    from hushcount.app.words import standard_releases
 
     proposal, window = suggestion.proposal, given["window"]
     click.echo(
@@ -204,12 +297,12 @@ def _tell_suggestion(suggestion: Suggestion, given: dict[str, Any]) -> None:
     days = [day for day in (1, 2, 7, 14, 31) if day <= len(suggestion.curves[0].shares)] if suggestion.curves else []
     rows = [
         (_limit_name(form), *(f"{100 * form['shares'][day - 1]:.0f} %" for day in days))
-        for form in _suggestion_form(suggestion)["curves"]
+        for form in suggestion_form(suggestion)["curves"]
     ]
     print_rows(("limit", *(f"day {day}" for day in days)), rows)
     click.echo("\nTo set it:")
     click.echo(
-        f"  hushcount ledger limit --data {given['file']} --for-analyst '*' --releases {suggestion.releases} "
+        f"  hushcount ledger limit --dataset {shlex.quote(title)} --for-analyst '*' --releases {suggestion.releases} "
         f"--window {window}"
     )
     if given["plot"]:
@@ -217,31 +310,7 @@ def _tell_suggestion(suggestion: Suggestion, given: dict[str, Any]) -> None:
 
 
 def _limit_name(form: dict[str, Any]) -> str:
-    from hushcount.app.budgets import standard_releases  # noqa: PLC0415  as above
+    from hushcount.app.words import standard_releases
 
     part = "by noise" if form["part"] == "noise" else "by the chance of naming a rare item"
     return f"{standard_releases(form['releases'])}, {part}"
-
-
-def _suggestion_form(suggestion: Suggestion) -> dict[str, Any]:
-    from hushcount.app.budgets import STANDARD  # noqa: PLC0415  as above
-
-    proposal = suggestion.proposal
-    return {
-        "releases": suggestion.releases,
-        "rho": str(proposal.limit.ceiling.rho),
-        "delta": str(proposal.limit.ceiling.delta),
-        "window": proposal.limit.window,
-        "share": proposal.share,
-        "analysts": proposal.analysts,
-        "stopped": list(proposal.stopped),
-        "curves": [
-            {
-                "part": "noise" if curve.measure == "rho" else "rare items",
-                "releases": float(curve.limit / getattr(STANDARD, curve.measure)),
-                "limit": str(curve.limit),
-                "shares": list(curve.shares),
-            }
-            for curve in suggestion.curves
-        ],
-    }

@@ -12,6 +12,7 @@ from hushcount.cli.advise import advise
 from hushcount.cli.ask import count, top, vocab
 from hushcount.cli.audit import audit
 from hushcount.cli.budget import budget
+from hushcount.cli.catalog import catalog
 from hushcount.cli.demo import demo
 from hushcount.cli.ledger import ledger
 from hushcount.cli.receipt import receipt
@@ -30,5 +31,5 @@ def main() -> None:
     """
 
 
-for verb in (count, top, vocab, demo, receipt, budget, ledger, advise, audit):
+for verb in (count, top, vocab, demo, receipt, budget, catalog, ledger, advise, audit):
     main.add_command(verb)

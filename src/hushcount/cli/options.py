@@ -32,6 +32,7 @@ _SHARED = (
     click.option("--engine", metavar="NAME", help="What reads the data: duckdb (default) or spark."),
     click.option("--master", metavar="ADDRESS", help="With --engine spark: where it runs, as spark://host:7077."),
     click.option("--table", metavar="NAME", help="The table, where FILE is a database with several."),
+    click.option("--dataset", metavar="NAME", help="The data set of the catalog that FILE belongs to."),
     click.option("--fresh", is_flag=True, help="Draw new noise, and pay again, for a question asked before."),
     click.option("--ledger", metavar="PLACE", help="Where spending is kept: a file or a PostgreSQL address."),
     click.option("--analyst", metavar="NAME", help="Who asks, if not the user of this computer."),
@@ -47,6 +48,7 @@ _SHARED = (
 LIBRARY = (
     *("text", "ngrams", "where", "keys", "max_items_per_user", "per_item_cap"),
     *("preset", "error", "rho", "epsilon", "delta", "method", "engine", "master", "k"),
+    *("table", "dataset", "ledger", "analyst", "key"),
 )
 
 

@@ -13,7 +13,8 @@ from hushcount.cli.failures import told
 def receipt(receipt_id: str, *, as_json: bool) -> None:
     """Show the receipt of a release made by this user."""
     with told():
-        from hushcount.app.receipts import find  # noqa: PLC0415  numpy and more: not for --help
+        from hushcount.app.receipts import find
+        from hushcount.library.surroundings import look_around
 
-        found = find(receipt_id)
+        found = find(receipt_id, look_around().home / "receipts")
         click.echo(found.to_json() if as_json else found.to_text())

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from hushcount.app.purse import Purse
-    from hushcount.app.questions import Estimate
+    from hushcount.app.estimating import Estimate
     from hushcount.app.release import Release
     from hushcount.ledger.ledger import Balance
 
-_STANDARD = 0.1
 _ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
 _HEADINGS = {"item": "item", "count": "people", "low": "at least", "high": "at most"}
 
@@ -34,13 +32,22 @@ def warn_of_row_id(user: str) -> None:
 
 def check_outputs(given: dict[str, Any]) -> None:
     """Refuse files that could not be written before any data is read: no answer is paid for and then lost."""
-    from hushcount.app.files import require_format  # noqa: PLC0415  not needed for --help
-    from hushcount.app.plots.counts import require_picture  # noqa: PLC0415  as above
+    from hushcount.app.files import require_apart, require_format
+    from hushcount.app.plots.counts import require_picture
+    from hushcount.app.wiring import kept_files
+    from hushcount.library.surroundings import look_around
 
-    if given["out"]:
-        require_format(Path(given["out"]))
-    if given.get("plot"):
-        require_picture(Path(given["plot"]))
+    places = look_around(ledger=given["ledger"], analyst=given["analyst"])
+    for option, require in (("out", require_format), ("plot", require_picture)):
+        if given.get(option):
+            path = Path(given[option])
+            require(path)
+            require_apart(option, path, (given["file"], given["keys"], *kept_files(places, given["file"])))
+
+
+def show_note(sentence: str) -> None:
+    """Say what was done on the way, beside the answer."""
+    click.echo(f"hushcount: {printable(sentence)}", err=True)
 
 
 def show_release(release: Release, given: dict[str, Any]) -> None:
@@ -51,16 +58,10 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         release.plot(given["plot"])
     if given["as_json"]:
         receipt = json.loads(release.receipt.to_json())
-        click.echo(
-            json.dumps(
-                {"rows": release.to_dict(), "receipt": receipt, "enforced": release.enforced},
-                ensure_ascii=False,
-                indent=2,
-            )
-        )
+        show_json({"rows": release.to_dict(), "receipt": receipt, "enforced": release.enforced})
     elif given["quiet"]:
         for row in zip(*release.to_dict().values(), strict=True):
-            click.echo("\t".join(map(str, row)))
+            click.echo("\t".join(printable(str(cell)) for cell in row))
     else:
         print_table(release.to_dict(), most=given["rows"])
         for line in summary(release, given):
@@ -69,22 +70,22 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
 
 def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
     """A table of at most `most` rows."""
-    from rich.console import Console  # noqa: PLC0415  not needed for --json and --quiet
-    from rich.table import Table  # noqa: PLC0415  as above
-    from rich.text import Text  # noqa: PLC0415  as above
+    from rich.console import Console  # not needed for --json and --quiet
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
         table.add_column(_HEADINGS.get(name, name), justify="left" if name == "item" else "right", overflow="fold")
     for row in list(zip(*columns.values(), strict=True))[:most]:
         # Text, not markup: an item may contain square brackets.
-        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else printable(str(cell))) for cell in row))
     Console().print(table)
 
 
 def summary(release: Release, given: dict[str, Any]) -> list[str]:
     """The sentences under a table."""
-    from hushcount.app.receipt import cutoff_sentence  # noqa: PLC0415  not needed for --help
+    from hushcount.app.receipt import cutoff_sentence
 
     receipt = release.receipt
     lines = [""]
@@ -107,10 +108,21 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
 
 
-def show_standing(purse: Purse, release: Release, given: dict[str, Any]) -> None:
+def printable(text: str) -> str:
+    """A text that does nothing to a terminal: an item may hold anything, also what moves the cursor or ends a row."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def show_json(form: object) -> None:
+    """Print JSON; what is not printable in its texts is escaped, as JSON allows."""
+    text = json.dumps(form, ensure_ascii=False, indent=2)
+    click.echo("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
+
+
+def show_left(left: Balance | None, given: dict[str, Any]) -> None:
     """Print what the data set has left after a release."""
-    if not given["quiet"] and not given["as_json"]:
-        show_balance(purse.balance(release.receipt.data_version))
+    if left is not None and not given["quiet"] and not given["as_json"]:
+        show_balance(left)
 
 
 def show_balance(balance: Balance | None) -> None:
@@ -121,7 +133,7 @@ def show_balance(balance: Balance | None) -> None:
     if balance.left is None or balance.limit is None:
         click.echo("Nothing limits what may still be asked of this data.")
         return
-    from hushcount.app.budgets import room  # noqa: PLC0415  not needed for --help
+    from hushcount.app.words import room
 
     left = room(balance.left, balance.limit)
     renews = f", renewed {balance.renews:%d %B %Y}" if balance.renews is not None else ""
@@ -130,32 +142,27 @@ def show_balance(balance: Balance | None) -> None:
 
 def price(rho: float) -> str:
     """A price in releases of the standard size."""
-    times = rho / _STANDARD
+    from hushcount.model.budgets import STANDARD
+
+    times = rho / float(STANDARD.rho)
     return "one standard release" if 0.95 <= times <= 1.0001 else f"{times:.2g} standard releases"
 
 
-def show_estimate(estimate: Estimate, given: dict[str, Any]) -> None:
-    """Print what a question would cost and how accurate it would be."""
-    expectation, planned = estimate.expectation, estimate.planned
+def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any]) -> None:
+    """Print what a question would cost, how accurate it would be, and what is left for the data."""
+    from hushcount.app.forms import estimate_form
+
+    expectation = estimate.expectation
     if given["as_json"]:
-        form = {
-            "mechanism": planned.mechanism.name,
-            "reason": planned.reason,
-            "rho": estimate.rho,
-            "delta": estimate.delta,
-            "epsilon": estimate.epsilon,
-            "give_or_take": expectation.give_or_take,
-            "cutoff": expectation.cutoff,
-            "notes": list(expectation.notes),
-        }
-        click.echo(json.dumps(form, ensure_ascii=False, indent=2))
+        show_json(estimate_form(estimate))
         return
     click.echo("No data was read. This question")
     click.echo(f"  costs at most {price(estimate.rho)};")
-    click.echo(f"  is answered by {planned.reason};")
+    click.echo(f"  is answered by {estimate.planned.reason};")
     if expectation.give_or_take is not None:
         click.echo(f"  gives counts that are right give or take {expectation.give_or_take:,} people, 95 times in 100;")
     if expectation.cutoff is not None:
         click.echo(f"  shows items from about {expectation.cutoff:,.0f} people on.")
     for note in expectation.notes:
         click.echo(f"  {note}")
+    show_balance(left)

@@ -52,7 +52,7 @@ class Stages:
         with self._lock:
             self._showing = True
             if sys.stderr.isatty():
-                from rich.console import Console  # noqa: PLC0415  not needed by fast commands
+                from rich.console import Console  # not needed by fast commands
 
                 self._status = Console(stderr=True).status("")
                 self._status.start()

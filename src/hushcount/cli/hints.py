@@ -1,0 +1,52 @@
+"""What to type: an error says what is wrong in words, and here those words get their command or option."""
+
+from __future__ import annotations
+
+import shlex
+
+from hushcount import errors
+
+# Options as they are typed, by the name that the library has for them.
+_OPTIONS = {
+    "against": "hushcount ledger verify --json > links.json",
+    "calls": "--calls L",
+    "dataset": "--dataset NAME",
+    "delta": "--delta Y",
+    "epsilon": "--epsilon X",
+    "error": "--error 10%, or --error 50",
+    "item": "--item COLUMN, or --text COLUMN",
+    "k": "-k 10",
+    "key": "--key TEXT",
+    "limit": "--releases 10, --rho X --delta Y, --epsilon X --delta Y, --information K --calls L, or --none",
+    "master": "--engine spark --master ADDRESS",
+    "max_items": "--max-items-per-user N",
+    "ngrams": "--ngrams 1-3",
+    "per_item_cap": "--per-item-cap N",
+    "preset": "--preset cautious, standard or generous",
+    "public_items": "--keys LIST",
+    "relative_error": "--error 10%",
+    "rho": "--rho X",
+    "table": "--table NAME",
+    "with_counts": "--names-only",
+}
+
+
+def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each kind of error
+    """What to type after an error; empty if its own words say it all."""
+    from hushcount.ledger.ledger import Refusal, Variant
+
+    match error:
+        case errors.OtherPerson(dataset=dataset, asked=asked):
+            return f"hushcount catalog repin {shlex.quote(dataset)} --user {shlex.quote(asked)}"
+        case errors.ClockImplausible(deed=deed):
+            return f"hushcount ledger clock --{deed}"
+        case errors.LedgerMissing():
+            return "hushcount ledger found --ledger PLACE, or name another with --ledger PLACE"
+        case errors.LedgerForeign() | errors.LedgerUnavailable():
+            return "--ledger PLACE"
+        case errors.BudgetExhausted(refusal=Refusal(variant=Variant(label=label))):
+            return f"--{label}"
+        case errors.InvalidParameter(name=name):
+            return _OPTIONS.get(name, "")
+        case _:
+            return ""
