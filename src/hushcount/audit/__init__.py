@@ -14,6 +14,6 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be 
     """Import `check` when it is first used: `import hushcount` alone loads nothing heavy."""
     if name != "check":
         raise AttributeError(f"module 'hushcount.audit' has no attribute {name!r}")
-    from hushcount.audit.blackbox.checking import check  # noqa: PLC0415  as above
+    from hushcount.audit.blackbox.checking import check
 
     return check

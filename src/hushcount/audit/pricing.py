@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from hushcount.accounting import basic, normal, zcdp
 from hushcount.model.amounts import charge
 from hushcount.model.costs import Approximate, BoundedRange, Cost, DiscreteGaussian, Event, Gaussian, Pure
-from hushcount.noise import enclosures as decimals
+from hushcount.noise import enclosures
 from hushcount.noise.calls import (
     AddGaussian,
     AddLaplace,
@@ -97,7 +97,7 @@ def broken_table(call: AnyCall, charged: Cost) -> str | None:
     if not isinstance(call, KeepByTable) or not events:
         return None
     # An upper bound of e^epsilon: what breaks with it is broken.
-    growth = decimals.exp(Fraction(events[0].epsilon), 60)[1]
+    growth = enclosures.exp(Fraction(events[0].epsilon), 60)[1]
     slack = Fraction(events[0].delta) * _TABLE
     for people, (low, high) in enumerate(zip(call.table, call.table[1:], strict=False)):
         if max(high - growth * low, (_TABLE - low) - growth * (_TABLE - high)) > slack:

@@ -8,6 +8,8 @@ import numpy as np
 
 from hushcount.audit.neighbours import Table
 from hushcount.engines.incidence import MemoryIncidence, incidence
+from hushcount.model.columns import Column
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram, Items
 from hushcount.model.queries import Description, Selection
 
@@ -21,8 +23,26 @@ class SmallTable:
     held: MemoryIncidence
 
     def describe(self) -> Description:
-        """Two columns of text. No answer here is kept by version, so one name does for all."""
-        return Description(columns=((USER, "VARCHAR"), (ITEM, "VARCHAR")), version="made up")
+        """Two columns of text."""
+        return Description(columns=(Column(name=USER, kind="text"), Column(name=ITEM, kind="text")))
+
+    def validate(self, selection: Selection) -> None:
+        """The questions of the auditor are about these two columns."""
+
+    def fingerprint(self, key: bytes) -> str:  # noqa: ARG002  the port's signature
+        """No answer here is kept by version, so one name does for all."""
+        return "made up"
+
+    def sighting(self, key: bytes) -> Sighting:  # noqa: ARG002  as above
+        """Nobody keeps count of made-up data."""
+        return Sighting(title="made up", finds=(), binds=())
+
+    def rows_identity(self, key: bytes) -> Identity:  # noqa: ARG002  as above
+        """As above."""
+        return Identity(kind="rows", value="made up")
+
+    def close(self) -> None:
+        """Nothing to let go of."""
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """People per item."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from hushcount.audit.blackbox.power import found_excess, runs_needed
-from hushcount.audit.blackbox.tables import leaving_nothing, make_trials
+from hushcount.audit.blackbox.tables import make_trials
 from hushcount.audit.blackbox.trial import FIRST_LOOK, Trial, attack, measure, to_finding
 from hushcount.audit.finding import Finding
 from hushcount.mechanisms import table
@@ -36,11 +36,10 @@ def black_box(name: str, *, quick: bool = False, say: Callable[[str], None] = la
     say(f"black box: {name}")
     began = time.perf_counter()
     alarm = alarm_of_a_trial()
-    with leaving_nothing():
-        trials = list(islice(make_trials(name), 1 if quick else CASES))
-        level, allowed = trials[0].epsilon, trials[0].claim.delta(trials[0].epsilon)
-        runs = _affordable(trials, _QUICK_SECONDS) if quick else runs_needed(level, allowed, alarm=alarm / 2)
-        found = [measure(trial, alarm=alarm, runs=runs) for trial in trials]
+    trials = list(islice(make_trials(name), 1 if quick else CASES))
+    level, allowed = trials[0].epsilon, trials[0].claim.delta(trials[0].epsilon)
+    runs = _affordable(trials, _QUICK_SECONDS) if quick else runs_needed(level, allowed, alarm=alarm / 2)
+    found = [measure(trial, alarm=alarm, runs=runs) for trial in trials]
     excess = found_excess(level, allowed, runs=runs, alarm=alarm / 2)
     able = "only gross mistakes" if excess == math.inf else f"{excess:.0%} more than epsilon {level:.3g}"
     looked = f"{len(trials)} pairs of neighbours, {sum(one.runs for one in found):,} runs; {able} would have been found"

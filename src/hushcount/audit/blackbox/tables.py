@@ -7,77 +7,32 @@ about three people. The neighbours are bad cases by construction.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from hushcount.app.questions import count, estimate, top, vocab
 from hushcount.app.release import Release
+from hushcount.app.setting import passing_setting
 from hushcount.audit.asking import asked_by_name
 from hushcount.audit.blackbox.power import best_level
 from hushcount.audit.blackbox.trial import LEVELS, Trial
 from hushcount.audit.claim import Claim, cost_claim, own_epsilon
 from hushcount.audit.neighbours import Table
-from hushcount.engines.incidence import MemoryIncidence, incidence
-from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.table import Mechanism, find
-from hushcount.model.columns import Column
+from hushcount.audit.small_table import ITEM, USER, SmallTable, small_table
+from hushcount.library.questions import count, estimate, top, vocab
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.table import find
 from hushcount.model.costs import Cost
-from hushcount.model.identities import Identity, Sighting
-from hushcount.model.inputs import Bound, Histogram
-from hushcount.model.queries import Description, Selection
 
 _EPSILON = {"epsilon": "2", "delta": "0.009"}
 _RHO = {"rho": "0.7", "delta": "0.009"}
 _ITEMS = ("a", "b", "c")
+# What made-up data gives is nobody's to keep: no receipt, no ledger, a secret that is forgotten.
+_NOBODY = passing_setting()
 # How often each number of people is tried, and where trying ends.
 _LOOKS, _MOST_PEOPLE = 5, 64
 _QUESTIONS: dict[str, Callable[..., Release]] = {"count": count, "top": top, "vocab": vocab}
-
-
-@dataclass(frozen=True, slots=True)
-class SmallTable:
-    """The engine of a table of two columns that is encoded already; it answers by the code that every engine shares."""
-
-    held: MemoryIncidence
-
-    def describe(self) -> Description:
-        """Two columns of text."""
-        return Description(columns=(Column(name="user", kind="text"), Column(name="item", kind="text")))
-
-    def validate(self, selection: Selection) -> None:
-        """Nothing: the questions are our own."""
-
-    def fingerprint(self, key: bytes) -> str:  # noqa: ARG002  the port's signature
-        """No answer here is kept by version, so one does for all."""
-        return "made up"
-
-    def sighting(self, key: bytes) -> Sighting:  # noqa: ARG002  the port's signature
-        """Known by nothing."""
-        return Sighting(title="made up", finds=(), binds=())
-
-    def rows_identity(self, key: bytes) -> Identity:  # noqa: ARG002  the port's signature
-        """One for all: it keeps no account."""
-        return Identity(kind="rows", value="made up")
-
-    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
-        """People per item."""
-        return self.held.histogram(top, bound=bound, cap=selection.per_item_cap)
-
-    def incidence(self, selection: Selection) -> MemoryIncidence:  # noqa: ARG002  the port's signature
-        """Who has what."""
-        return self.held
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-def small_table(rows: Table) -> SmallTable:
-    """An engine for rows of a person and an item."""
-    return SmallTable(incidence([user for user, _ in rows], [item for _, item in rows]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +49,10 @@ def make_case(name: str, *, max_items: int = 1) -> Case:
     """A mechanism of the table with options that it accepts: a bound on items, and a public list where it wants one."""
     mechanism = find(name)
     named = asked_by_name(mechanism, max_items=max_items, k=1, keys=_ITEMS)
-    options = {**named, **_EPSILON, "ledger": False, "fresh": True}
+    options = {**named, **_EPSILON, "fresh": True, "setting": _NOBODY}
     cost = _cost(mechanism, options)
     if own_epsilon(cost) is None:
-        options = {**named, **_RHO, "ledger": False, "fresh": True}
+        options = {**named, **_RHO, "fresh": True, "setting": _NOBODY}
         cost = _cost(mechanism, options)
     claim = cost_claim(cost)
     ask = partial(_QUESTIONS[mechanism.question], user=USER, item=ITEM, **options)
@@ -131,20 +86,6 @@ def find_edge(case: Case) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if is_shown(middle) else (middle, high)
     return max(2, high)
-
-
-@contextmanager
-def leaving_nothing() -> Iterator[None]:
-    """No receipts and no secret are kept meanwhile: what made-up data gives is nobody's to keep."""
-    before = os.environ.get("HUSHCOUNT_HOME")
-    os.environ["HUSHCOUNT_HOME"] = os.devnull
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["HUSHCOUNT_HOME"]
-        else:
-            os.environ["HUSHCOUNT_HOME"] = before
 
 
 def _cost(mechanism: Mechanism, options: dict[str, Any]) -> Cost:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import json
 import logging
 import traceback
 import warnings
@@ -17,13 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hushcount.app.answer import answer
-from hushcount.app.purse import open_purse
+from hushcount.app.answer import Call, answer
 from hushcount.app.release import Release
-from hushcount.app.request import Options, Question, make_request
+from hushcount.app.request import Options, make_request
 from hushcount.app.wiring import open_engine
 from hushcount.audit.finding import Finding
-from hushcount.audit.system.product import ITEM, PERSON, WORDS, Product, workspace, write_csv
+from hushcount.audit.system.product import ITEM, PERSON, WORDS, Product, opened, workspace, write_csv
+from hushcount.model.queries import Question
 from hushcount.noise.source import new_secret
 
 _POPULAR = "popular"
@@ -31,6 +32,8 @@ _CROWD = 400
 _ANALYST = "audit"
 # What an unforeseen table holds, and where a reader stops: the value of a cell, the beginning of a line.
 _BAD_FILTERS = ("item >", "item > 5", "items = 'x'", "CAST(item AS INTEGER) > 1", "item = 1 AND nothing = 2")
+# What is planted: an item, a word, a person, a broken line, a key of JSON, a label or field in the type of a column.
+_KINDS = ("item", "text", "person", "broken", "key", "label")
 _HASHES = ("md5", "sha1", "sha256", "blake2b")
 
 
@@ -56,7 +59,7 @@ class Heard:
 def look_for_canaries(product: Product, *, quick: bool) -> Finding:
     """Ask good and bad questions of data with planted canaries; fail if one is found where it was not released."""
     # Letters and digits only: the same in JSON, SQL and quoted text. New ones each time, so that nothing old is found.
-    canaries = tuple(f"zq{kind}{new_secret().hex()[:20]}" for kind in ("item", "text", "person", "broken"))
+    canaries = tuple(f"zq{kind}{new_secret().hex()[:20]}" for kind in _KINDS)
     heard = Heard()
     with workspace() as folder:
         files = _plant(folder, canaries)
@@ -99,7 +102,7 @@ def _traces(canary: str) -> Iterator[bytes]:
 
 def _plant(folder: Path, canaries: tuple[str, ...]) -> dict[str, Path]:
     """Good data with rare items, a file that breaks at a rare line, one with a rare value of a wrong type."""
-    item, text, person, broken = canaries
+    item, text, person, broken, key, label = canaries
     crowd = [(f"person-{number}", _POPULAR) for number in range(_CROWD)]
     good = write_csv(folder / "good.csv", [*crowd, (person, _POPULAR), ("person-1", item), ("person-2", text)])
     lines = good.read_text(encoding="utf-8").splitlines()
@@ -113,7 +116,31 @@ def _plant(folder: Path, canaries: tuple[str, ...]) -> dict[str, Path]:
     odd.write_bytes("\n".join(lines).encode() + f"\n{broken},\xff\xfe{broken},x\n".encode("latin-1"))
     cut = folder / "cut.parquet"
     cut.write_bytes(b"PAR1" + broken.encode() * 20)
-    return {"good": good, "torn": torn, "typed": typed, "odd": odd, "cut": cut}
+    places = {"good": good, "torn": torn, "typed": typed, "odd": odd, "cut": cut}
+    return {**places, "keys": _plant_key(folder, key), "labels": _plant_label(folder, label)}
+
+
+def _plant_key(folder: Path, key: str) -> Path:
+    """JSON in which one person's row has a key of its own, within a list and within an object too."""
+    rows = [{PERSON: f"person-{number}", ITEM: _POPULAR, WORDS: _POPULAR} for number in range(_CROWD)]
+    rows[7] |= {key: "x", "nested": {key: [{key: 1}]}}  # type: ignore[dict-item]
+    path = folder / "keys.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n", encoding="utf-8")
+    return path
+
+
+def _plant_label(folder: Path, label: str) -> Path:
+    """A database in which the type of a column names values: a label of an enumeration, a field of a structure."""
+    import duckdb
+
+    path = folder / "labels.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"CREATE TYPE kinds AS ENUM ('{_POPULAR}', '{label}')")
+        connection.execute(
+            f"CREATE TABLE t AS SELECT 'person-' || n AS {PERSON}, '{_POPULAR}'::kinds AS {ITEM}, "  # noqa: S608
+            f"{{'{label}': n}} AS {WORDS} FROM range({_CROWD}) rows(n)"
+        )
+    return path
 
 
 @contextlib.contextmanager
@@ -186,7 +213,12 @@ def _ask_badly(product: Product, heard: Heard, folder: Path, files: dict[str, Pa
         *((f"file {name}", name, Options()) for name in ("torn", "typed", "odd", "cut")),
         *((f"filter on file {name}", name, Options(where="item > 5")) for name in ("torn", "typed", "odd")),
         ("column", "good", Options(text="no such column")),
-        # The third of these is more than a new data set may spend.
+        *((f"column of {name}", name, Options(text="no such column")) for name in ("keys", "labels")),
+        *((f"filter on {name}", name, Options(where=f"{WORDS} > 5 AND nothing = 2")) for name in ("keys", "labels")),
+        ("words of a structure", "labels", Options(text=WORDS)),
+        ("a label as a number", "labels", Options(where=f"{ITEM} > 5")),
+        *((name, name, Options()) for name in ("keys", "labels")),
+        # The last of these is more than a new data set may spend.
         *(("budget", "good", Options(rho=rho)) for rho in ("0.5", "0.51", "0.52")),
     ]
     for what, name, options in asks:
@@ -207,11 +239,11 @@ def _stop_half_way(heard: Heard, folder: Path, path: Path) -> None:
             raise KeyboardInterrupt
 
     request = make_request("count", user=PERSON, item=ITEM, options={"fresh": True, "rho": "0.01"})
-    purse = open_purse(path, ledger=folder / "stopped.sqlite", analyst=_ANALYST)
-    try:
-        answer(request, open_engine(path), purse, say=stop)
-    except KeyboardInterrupt as error:
-        heard.hear("error on interruption", "".join(traceback.format_exception(error)))
+    with opened(folder, {"ledger": folder / "stopped.sqlite", "analyst": _ANALYST}) as setting:
+        try:
+            answer(request, open_engine(path), setting, call=Call(say=stop))
+        except KeyboardInterrupt as error:
+            heard.hear("error on interruption", "".join(traceback.format_exception(error)))
 
 
 def _run_commands(product: Product, heard: Heard, folder: Path, files: dict[str, Path], *, quick: bool) -> None:
@@ -232,5 +264,5 @@ def _run_commands(product: Product, heard: Heard, folder: Path, files: dict[str,
             "odd file": ("vocab", str(files["odd"]), *column, *ledger),
         }
     for name, words in commands.items():
-        said = product.command(words)
+        said = product.command(words, folder)
         heard.hear(f"command {name}", said.out + said.err)

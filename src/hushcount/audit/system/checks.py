@@ -13,13 +13,16 @@ import numpy as np
 
 from hushcount.accounting import zcdp
 from hushcount.app.release import Release
-from hushcount.app.request import Options, Question
+from hushcount.app.request import Options
 from hushcount.audit.asking import asked_by_name
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.canaries import look_for_canaries
+from hushcount.audit.system.changes import look_at_changes
+from hushcount.audit.system.names import look_at_names
 from hushcount.audit.system.product import Product, spent, workspace, write_csv
 from hushcount.audit.system.timing import look_at_time
 from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.queries import Question
 
 # All checks together: the probability that sound software is called broken. Each states its own share where its bound
 # is set: time 1e-7, equal noise 1e-15, twelve characters of some digest by chance in a megabyte 1e-7.
@@ -153,6 +156,8 @@ def look_at_order(product: Product, *, quick: bool) -> Finding:
 SYSTEM_CHECKS: tuple[SystemCheck, ...] = (
     SystemCheck(name="repeat spends once", look=look_at_spending),
     SystemCheck(name="changed data, new noise", look=look_at_changed_data),
+    SystemCheck(name="one budget for all names", look=look_at_names),
+    SystemCheck(name="every change is a new version", look=look_at_changes),
     SystemCheck(name="canaries stay silent", look=look_for_canaries),
     SystemCheck(name="order tells nothing", look=look_at_order),
     SystemCheck(name="time tells nothing", look=look_at_time),

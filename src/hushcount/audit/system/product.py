@@ -6,37 +6,55 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from hushcount.accounting.spent import Spent
-from hushcount.app import questions
-from hushcount.app.answer import answer
-from hushcount.app.purse import open_purse
+from hushcount.app.answer import Call, answer
+from hushcount.app.catalog import report
 from hushcount.app.release import Release
-from hushcount.app.request import Options, Question, make_request
-from hushcount.app.wiring import open_engine
+from hushcount.app.request import Options, Request, make_request
+from hushcount.app.setting import Places, Setting
+from hushcount.app.wiring import make_setting, open_engine
 from hushcount.engines.engine import Engine
 from hushcount.mechanisms.calibration import Plan
-from hushcount.mechanisms.table import Mechanism
+from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Histogram, Incidence
 from hushcount.model.outcomes import Outcome
-from hushcount.model.queries import Description, Selection
+from hushcount.model.queries import Description, Question, Selection
 from hushcount.noise.source import SystemSource
 
 # The columns of all made-up data.
 PERSON, ITEM, WORDS = "person", "item", "words"
+# The folder of the secret and the receipts, in every workspace.
+HOME = "home"
 
 
 class Asks(Protocol):
-    """One question to the product about the made-up data in a file."""
+    """One question to the product about made-up data."""
 
-    def __call__(self, question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
-        """The release. With a `version` the data is taken for that version, whatever it holds."""
+    def __call__(
+        self,
+        question: Question,
+        source: object,
+        options: Mapping[str, Any],
+        *,
+        version: str | None = None,
+        folder: Path | None = None,
+    ) -> Release:
+        """The release.
+
+        Args:
+            question: which.
+            source: the data; in a file, unless a `folder` is said.
+            options: those of the question; `user` and `item` are columns that are called otherwise.
+            version: the data is taken for that version, whatever it holds.
+            folder: the workspace; that of the file, if it is not said.
+        """
         ...
 
 
@@ -49,21 +67,58 @@ class Said:
     err: str
 
 
-def ask(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+def ask(
+    question: Question,
+    source: object,
+    options: Mapping[str, Any],
+    *,
+    version: str | None = None,
+    folder: Path | None = None,
+) -> Release:
     """Ask as a person would from Python; with a `version`, as the same, but the data's own version is not looked at."""
-    item = None if "text" in options else ITEM
-    if version is None:
-        verbs: dict[Question, Callable[..., Release]]
-        verbs = {"count": questions.count, "top": questions.top, "vocab": questions.vocab}
-        return verbs[question](path, user=PERSON, item=item, **options)
-    request = make_request(question, user=PERSON, item=item, options=options)
-    return answer(request, Pinned(engine=open_engine(path), version=version))
+    place = folder or Path(str(source)).parent
+    with opened(place, options) as setting:
+        request, table = made_request(question, options), options.get("table")
+        engine = open_engine(source, table=table)
+        call = Call(dataset=options.get("dataset"))
+        try:
+            if version is None:
+                return answer(request, engine, setting, call=call)
+            return answer(request, Pinned(engine=engine, version=version), replace(setting, ledger=None), call=call)
+        finally:
+            engine.close()
 
 
-def command(words: Sequence[str]) -> Said:
-    """Run the command line in a process of its own, as a shell would. It never sees the user's own files."""
+def made_request(question: Question, options: Mapping[str, Any]) -> Request:
+    """The request of a question about the columns of made-up data."""
+    about = {name: value for name, value in options.items() if name not in {"user", "item", "dataset", "table"}}
+    item = None if "text" in options else options.get("item", ITEM)
+    return make_request(question, user=options.get("user", PERSON), item=item, options=cast("Options", about))
+
+
+@contextmanager
+def opened(folder: Path, options: Mapping[str, Any]) -> Iterator[Setting]:
+    """The setting of a workspace: its own secret, and the ledger that the options name, if any."""
+    ledger = options.get("ledger")
+    places = Places(
+        home=folder / HOME, ledger=None if not ledger else str(ledger), analyst=options.get("analyst", "auditor")
+    )
+    with make_setting(places, keeps_count=ledger is not False) as setting:
+        yield setting
+
+
+def command(words: Sequence[str], folder: Path) -> Said:
+    """Run the command line in a process of its own, as a shell would, with a workspace as its home.
+
+    It never sees the user's own files.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUSHCOUNT_")}
     ran = subprocess.run(  # noqa: S603  our own program; the words are ours
-        [sys.executable, "-m", "hushcount.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "hushcount.cli", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**inherited, "HUSHCOUNT_HOME": str(folder / HOME)},
     )
     return Said(code=ran.returncode, out=ran.stdout, err=ran.stderr)
 
@@ -78,7 +133,7 @@ class Product:
     """The parts of the product that the checks use; the installed ones unless a twin says otherwise."""
 
     ask: Asks = ask
-    command: Callable[[Sequence[str]], Said] = command
+    command: Callable[[Sequence[str], Path], Said] = command
     draw: Callable[[Mechanism, Histogram, Plan], Outcome] = draw
 
 
@@ -100,9 +155,8 @@ class Pinned:
         """As the engine."""
         self.engine.validate(selection)
 
-    def fingerprint(self, key: bytes) -> str:
-        """The version that was said, whatever the data holds."""
-        del key
+    def fingerprint(self, key: bytes) -> str:  # noqa: ARG002  whatever the key
+        """The version that was said."""
         return self.version
 
     def sighting(self, key: bytes) -> Sighting:
@@ -113,6 +167,10 @@ class Pinned:
         """As the engine."""
         return self.engine.rows_identity(key)
 
+    def close(self) -> None:
+        """As the engine."""
+        self.engine.close()
+
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Counts:
         """As the engine."""
         return self.engine.histogram(selection, bound=bound, top=top)
@@ -121,32 +179,19 @@ class Pinned:
         """As the engine."""
         return self.engine.incidence(selection)
 
-    def close(self) -> None:
-        """As the engine."""
-        self.engine.close()
-
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """An empty folder that is also hushcount's home: the user's secret, receipts and ledger are never touched."""
-    before = {name: os.environ.pop(name, None) for name in ("HUSHCOUNT_HOME", "HUSHCOUNT_LEDGER")}
+    """An empty folder that holds hushcount's home too: the user's secret, receipts and ledger are never touched."""
     with tempfile.TemporaryDirectory(prefix="hushcount-audit-") as folder:
-        os.environ["HUSHCOUNT_HOME"] = str(Path(folder) / "home")
-        try:
-            yield Path(folder)
-        finally:
-            del os.environ["HUSHCOUNT_HOME"]
-            os.environ.update({name: value for name, value in before.items() if value is not None})
+        yield Path(folder).resolve()
 
 
 def spent(ledger: Path, path: Path) -> Spent:
     """What was ever charged for the data in a file."""
-    purse = open_purse(path, ledger=ledger)
-    try:
-        # Versions are digests, so an empty one is never found and the file's name decides.
-        return purse.balance("").lifetime
-    finally:
-        purse.ledger.close()
+    with opened(path.parent, {"ledger": ledger}) as setting:
+        lines = [line.balance for line in report(setting)]
+        return sum((balance.lifetime for balance in lines), Spent())
 
 
 def write_csv(path: Path, rows: Sequence[tuple[str, str]]) -> Path:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
+from hushcount.app.answer import Call, answer
 from hushcount.app.release import Release
-from hushcount.app.request import Options
+from hushcount.app.wiring import open_engine
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.checks import SYSTEM_CHECKS, run_check
-from hushcount.audit.system.product import ITEM, Product, Said, ask, draw
+from hushcount.audit.system.product import ITEM, Product, Said, ask, draw, made_request, opened
+from hushcount.engines.engine import Engine
 from hushcount.errors import HushcountError, UnreadableSource
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.model.queries import Question
@@ -39,43 +43,128 @@ class SystemTwin:
         return None if finding.holds else replace(finding, subject=self.name)
 
 
-def _ask_under_one_version(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+def _ask_under_one_version(
+    question: Question,
+    source: object,
+    options: Mapping[str, Any],
+    *,
+    version: str | None = None,
+    folder: Path | None = None,
+) -> Release:
     """Noise that is a function of the question alone, the same for all data."""
     if options.get("ledger", False) is not False:
-        return ask(question, path, options, version=version)
-    return ask(question, path, options, version="always the same")
+        return ask(question, source, options, version=version, folder=folder)
+    return ask(question, source, options, version="always the same", folder=folder)
 
 
-def _ask_in_storage_order(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+def _ask_in_storage_order(
+    question: Question,
+    source: object,
+    options: Mapping[str, Any],
+    *,
+    version: str | None = None,
+    folder: Path | None = None,
+) -> Release:
     """Rows in the order in which their items first stand in the file."""
-    release = ask(question, path, options, version=version)
-    with path.open(encoding="utf-8", newline="") as file:
+    release = ask(question, source, options, version=version, folder=folder)
+    with Path(str(source)).open(encoding="utf-8", newline="") as file:
         first = {row[ITEM]: place for place, row in reversed(list(enumerate(csv.DictReader(file))))}
     order = np.argsort([first.get(item, -1) for item in release.items.tolist()], kind="stable")
     counts, low, high = (None if rows is None else rows[order] for rows in (release.counts, release.low, release.high))
     return replace(release, items=release.items[order], counts=counts, low=low, high=high)
 
 
-def _ask_and_quote(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+def _ask_and_quote(
+    question: Question,
+    source: object,
+    options: Mapping[str, Any],
+    *,
+    version: str | None = None,
+    folder: Path | None = None,
+) -> Release:
     """Errors that quote the line at which they happened."""
     try:
-        return ask(question, path, options, version=version)
+        return ask(question, source, options, version=version, folder=folder)
     except HushcountError as error:
-        line = path.read_bytes().splitlines()[-1].decode("utf-8", "replace")
+        line = Path(str(source)).read_bytes().splitlines()[-1].decode("utf-8", "replace")
         raise UnreadableSource(f"{error} The last line that was read: {line}") from error
 
 
-def _say_little(words: Sequence[str]) -> Said:  # noqa: ARG001  whatever the command
+def _say_little(words: Sequence[str], folder: Path) -> Said:  # noqa: ARG001  whatever the command
     """A command line that leaks nothing: the mistake is elsewhere, and starting processes takes time."""
     return Said(code=0, out="popular", err="")
 
 
-def _ask_and_pay_again(question: Question, path: Path, options: Options, *, version: str | None = None) -> Release:
+def _ask_and_pay_again(
+    question: Question,
+    source: object,
+    options: Mapping[str, Any],
+    *,
+    version: str | None = None,
+    folder: Path | None = None,
+) -> Release:
     """Every call is charged, although a repeat is answered from the ledger."""
-    release = ask(question, path, options, version=version)
+    release = ask(question, source, options, version=version, folder=folder)
     if options.get("ledger", False) is not False and not options.get("fresh"):
-        ask(question, path, {**options, "fresh": True}, version=version)
+        ask(question, source, {**options, "fresh": True}, version=version, folder=folder)
     return release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Misnamed:
+    """An engine that is known by the name that was typed, and by nothing else: as data was known once.
+
+    Attributes:
+        engine: the data.
+        name: as it was typed.
+    """
+
+    engine: Engine
+    name: str
+
+    def sighting(self, key: bytes) -> Sighting:  # noqa: ARG002  whatever the key
+        """The name alone."""
+        typed = (Identity(kind="path", value=self.name),)
+        return Sighting(title="typed", finds=typed, binds=typed)
+
+    def rows_identity(self, key: bytes) -> Identity:  # noqa: ARG002  whatever the key
+        """The name once more: the rows are not looked at."""
+        return Identity(kind="rows", value=self.name)
+
+    def fingerprint(self, key: bytes) -> str:
+        """Of another name, another version."""
+        return f"{self.name} {self.engine.fingerprint(key)}"
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  all else as the engine
+        return getattr(self.engine, name)
+
+
+def _ask_by_typed_name(
+    question: Question,
+    source: object,
+    options: Mapping[str, Any],
+    *,
+    version: str | None = None,  # noqa: ARG001  the checks of identity say none
+    folder: Path | None = None,
+) -> Release:
+    """A product whose ledger goes by names."""
+    with opened(folder or Path(str(source)).parent, options) as setting:
+        engine = cast("Engine", _Misnamed(engine=open_engine(source, table=options.get("table")), name=str(source)))
+        return answer(made_request(question, options), engine, setting, call=Call())
+
+
+def _ask_by_size(
+    question: Question,
+    source: object,
+    options: Mapping[str, Any],
+    *,
+    version: str | None = None,  # noqa: ARG001  as above
+    folder: Path | None = None,
+) -> Release:
+    """A product whose versions are sizes and dates of files."""
+    path = Path(str(source))
+    stamp = f"{path.stat().st_size} {path.stat().st_mtime_ns}" if path.exists() else str(source)
+    return ask(question, source, options, version=stamp, folder=folder)
 
 
 def _draw_slowly(mechanism: Mechanism, histogram: Histogram, plan: Plan) -> Outcome:
@@ -105,6 +194,20 @@ SYSTEM_TWINS: tuple[SystemTwin, ...] = (
         what="equal noise on two versions of the data, which cancels in their difference",
         check="changed data, new noise",
         product=Product(ask=_ask_under_one_version),
+    ),
+    SystemTwin(
+        name="known by its typed name",
+        erratum="DESIGN, one identity",
+        what="a pattern, a link or a copy of the same file has a budget of its own",
+        check="one budget for all names",
+        product=Product(ask=_ask_by_typed_name),
+    ),
+    SystemTwin(
+        name="versions by size and date",
+        erratum="erratum 9",
+        what="a file that was overwritten with its dates put back keeps its version, and so its noise",
+        check="every change is a new version",
+        product=Product(ask=_ask_by_size),
     ),
     SystemTwin(
         name="canary in an error",
