@@ -61,7 +61,8 @@ class UnknownColumn(HushcountError, LookupError):
     def __init__(self, name: str, columns: tuple[str, ...], nearest: str | None) -> None:
         self.name, self.columns, self.nearest = name, columns, nearest
         guess = f" Did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"there is no column {name!r}; the columns are {', '.join(columns) or 'none'}.{guess}")
+        listed = f"; the columns are {', '.join(columns)}" if columns else ""
+        super().__init__(f"there is no column {name!r}{listed}.{guess}")
 
 
 class UnsafeFilter(HushcountError, ValueError):
@@ -113,7 +114,14 @@ class SecretUnusable(HushcountError):
 
 
 class ClockImplausible(HushcountError):
-    """The clock is so far from what the ledger has seen that windows cannot be told by it. Nothing was charged."""
+    """The clock is so far from what the ledger has seen that windows cannot be told by it. Nothing was charged.
+
+    `deed` is what an owner would say if the clock is right: "accept" it, or "repair" what an earlier one did.
+    """
+
+    def __init__(self, text: str, *, deed: str) -> None:
+        self.deed = deed
+        super().__init__(text)
 
 
 class UnknownDataset(HushcountError, LookupError):
@@ -148,9 +156,8 @@ class OtherPerson(HushcountError):
         self.dataset, self.pinned, self.asked = dataset, pinned, asked
         super().__init__(
             f"in the data set {dataset!r} the column {pinned!r} says who a person is, not {asked!r}: what is spent is "
-            f"added up for one kind of person only. Ask with --user {shlex.quote(pinned)}. If the pin is wrong, an "
-            f"owner changes it: hushcount catalog repin {shlex.quote(dataset)} --user {shlex.quote(asked)}. Nothing "
-            "was charged."
+            f"added up for one kind of person only. Ask by {pinned!r}; if that is wrong, an owner changes it in the "
+            "catalog. Nothing was charged."
         )
 
 

@@ -33,8 +33,9 @@ def checked_now(transaction: Transaction, seen: int) -> int:
     if seen - now > _LARGEST_STEP_BACK:
         raise ClockImplausible(
             f"the clock says {_words(now)}, but the ledger has an entry of {_words(seen)}: one of them is wrong. Set "
-            "the clock; or, if it is right and that entry was made under a wrong one, an owner takes that back: "
-            "hushcount ledger clock --repair. Nothing was charged."
+            "the clock; or, if it is right and that entry was made under a wrong one, an owner takes that back. "
+            "Nothing was charged.",
+            deed="repair",
         )
     # The book's own newest entry is not after the ledger's, so most calls need not look.
     if now - seen > _LONGEST_PAUSE:
@@ -42,8 +43,9 @@ def checked_now(transaction: Transaction, seen: int) -> int:
         if last and now - last > _LONGEST_PAUSE:
             raise ClockImplausible(
                 f"the clock says {_words(now)}, more than a year after the newest entry of the ledger "
-                f"({_words(last)}): every window would be renewed. If it is right, an owner says so: hushcount ledger "
-                "clock --accept. Nothing was charged."
+                f"({_words(last)}): every window would be renewed. If it is right, an owner says so. Nothing was "
+                "charged.",
+                deed="accept",
             )
     return max(now, seen)
 

@@ -19,7 +19,7 @@ from hushcount.accounting.units import Units
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.windows import WINDOWS, Window
 from hushcount.model.amounts import Number, amount, positive, probability, share, whole
-from hushcount.model.budgets import EpsilonBudget, RhoBudget
+from hushcount.model.budgets import STANDARD, EpsilonBudget, RhoBudget
 
 Mode: TypeAlias = Literal["enforce", "track"]
 Terms: TypeAlias = Units | RhoBudget | EpsilonBudget
@@ -98,8 +98,8 @@ def epsilon_limit(epsilon: Number, delta: Number, *, window: Window = "month", m
 
 
 def ten_standard_releases(mode: Mode = "enforce") -> Limit:
-    """The limit that a new data set starts with: ten releases of rho = 0.1 and delta = 1e-6 a month."""
-    return rho_limit(1, "1e-5", mode=mode)
+    """The limit that a new data set starts with: ten standard releases a month."""
+    return rho_limit(EXACT.multiply(10, STANDARD.rho), EXACT.multiply(10, STANDARD.delta), mode=mode)
 
 
 def show(spent: Spent, limit: Limit | None = None, *, rounding: Rounding) -> Shown:

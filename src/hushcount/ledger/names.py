@@ -14,11 +14,14 @@ from hushcount.model.identities import Identity, IdentityKind
 _LONGEST_IDENTITY = 1000
 _LONGEST_TITLE = 80
 
+# Longer ones break tables on a screen, and the keys of some databases.
+_LONGEST = 500
+
 
 def named(what: str, name: str) -> str:
     """A name that can stand in the ledger."""
-    if not name or name == EVERY or not name.isprintable():
-        raise InvalidParameter(what, name, f"a printable name other than '{EVERY}'")
+    if not name.strip() or name == EVERY or not name.isprintable() or len(name) > _LONGEST:
+        raise InvalidParameter(what, name[:50], f"a printable name other than '{EVERY}', of at most {_LONGEST} letters")
     if redact(name) != name:
         # The message must not say what the ledger may not keep.
         raise InvalidParameter(what, redact(name), "a name, or an address without user, password and parameters")

@@ -226,7 +226,7 @@ def _translated(sql: str) -> Any:  # noqa: ANN401 (psycopg wants literal strings
 
 def _load_driver() -> Any:  # noqa: ANN401 (the module, imported only where it is used)
     try:
-        import psycopg  # noqa: PLC0415 (an extra: loaded only where it is used)
+        import psycopg
     except ImportError as error:
         raise MissingExtra("psycopg", "pip install 'hushcount[postgres]'") from error
     return psycopg

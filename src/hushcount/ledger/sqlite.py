@@ -74,6 +74,7 @@ def open_sqlite(path: str | Path, *, secret: str, clock: Clock = utc_now) -> Led
 
 def _opened(database: SqliteDatabase, secret: str, path: Path, *, founded: bool) -> Ledger:
     try:
+        database.refuse_triggers()
         migrated = bring_up_to_date(database, secret, place=f"at {str(path)!r}")
     except BaseException:
         database.close()
@@ -136,6 +137,15 @@ class SqliteDatabase:
                 f"the ledger at {str(self._path)!r} was brought up to date, but what was taken out of it may still be "
                 f"on its free pages. End all programs that use it, then run: sqlite3 {str(self._path)!r} VACUUM"
             )
+
+    def refuse_triggers(self) -> None:
+        """Refuse a ledger that somebody taught to change its own rows: it has no triggers of ours."""
+        with self.reading() as transaction:
+            if transaction.fetch("SELECT 1 FROM sqlite_master WHERE type = 'trigger' LIMIT 1"):
+                raise LedgerForeign(
+                    f"the ledger at {str(self._path)!r} has triggers, and hushcount makes none: somebody changed it. "
+                    "Restore it from a backup. Nothing was charged."
+                )
 
     def seal(self) -> None:
         """Let a draft be used by many from now on; until here all of it is in the one file."""
@@ -254,8 +264,8 @@ def _publish(draft: Path, path: Path) -> bool:
 
 def _unkept(path: Path, error: OSError) -> LedgerUnavailable:
     return LedgerUnavailable(
-        f"no ledger can be kept at {str(path)!r} ({error.strerror}); name a place that can be written with --ledger or "
-        "HUSHCOUNT_LEDGER. Nothing was charged."
+        f"no ledger can be kept at {str(path)!r} ({error.strerror}); name a place that can be written. Nothing was "
+        "charged."
     )
 
 

@@ -27,7 +27,8 @@ def _accept(rules: Book, *, by: str) -> str:
     if rules.now < rules.seen:
         raise ClockImplausible(
             f"the clock says {_words(rules.now)}, before the newest rule of the ledger ({_words(rules.seen)}). If the "
-            "clock is right, take back what the wrong one did: hushcount ledger clock --repair."
+            "clock is right, take back what the wrong one did.",
+            deed="repair",
         )
     rules.append("clock", by, deed="accept")
     rules.flush()
