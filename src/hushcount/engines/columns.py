@@ -39,7 +39,7 @@ def find(name: str, data: Description) -> Kind:
         return "text"
     alike = {column.casefold(): column for column in reversed(kinds)}
     near = get_close_matches(name.casefold(), alike, n=1)
-    raise UnknownColumn(name, tuple(kinds), alike[near[0]] if near else None)
+    raise UnknownColumn(name, tuple(kinds) if data.told else (), alike[near[0]] if near else None)
 
 
 def text_of(value: object) -> str | None:

@@ -6,9 +6,10 @@ is seen by its stamp: size, device, inode, and the times of the last change of c
 by the system alone, whatever a program says with `utime`. A stamp is compared before and after everything that is read;
 if it differs, the answer is refused.
 
-What this cannot see: a program that writes through a memory map into a page that it had dirtied before we came, since
-the system notes the time of the first write only; and, where files are read by their names (systems without
-`/proc/self/fd`, more than `_MOST_HELD` files, Spark's workers), a folder that is exchanged and put back during a read.
+A program that writes through a memory map into a page that it had dirtied before we came leaves no new time: so the
+bytes are digested once more after they were counted. What this cannot see: where files are read by their names (systems
+without `/proc/self/fd`, more than `_MOST_HELD` files, Spark's workers), a folder that is exchanged and put back during
+a read; and on Spark, such a memory map.
 """
 
 from __future__ import annotations
@@ -131,6 +132,16 @@ class HeldFiles(StampedFiles):
         """A digest of the decompressed bytes of each file; computed once."""
         self.digest_by(lambda: [self.read(number, digest) for number in range(len(self.paths))])
         return self._digests or []
+
+    def check_bytes(self) -> None:
+        """Refuse if the bytes are no longer those that were digested, whatever the stamps say.
+
+        A program that had dirtied a page of a memory map before we came writes into it without a new time.
+        """
+        if self._digests is not None:
+            if [self.read(number, digest) for number in range(len(self.paths))] != self._digests:
+                self._refuse()
+            self.check()
 
     def digest_by(self, compute: Callable[[], list[bytes]]) -> None:
         """Let somebody else compute the digests, unless they are there."""

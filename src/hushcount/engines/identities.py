@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from hushcount.engines.files import HeldFiles
@@ -55,10 +55,14 @@ def see_files(files: HeldFiles, key: bytes) -> Sighting:
     return Sighting(title=_title(files), finds=tuple(dict.fromkeys(finds)), binds=tuple(dict.fromkeys(binds)))
 
 
-def see_table(name: str, places: Iterable[str]) -> Sighting:
-    """A table as it is met now, at all places that are known to be the same one."""
+def see_table(name: str, places: tuple[str, ...], file: os.stat_result | None = None) -> Sighting:
+    """A table as it is met now, at all places that are known to be the same one; `file` is that of a database file."""
     found = tuple(_identity("table", place) for place in places)
-    return Sighting(title=name, finds=found, binds=found)
+    linked = () if file is None else (_identity("inode", f"{file.st_dev}:{file.st_ino}#{name}"),)
+    # Ledgers of the first version knew a server's tables by the address of the database: what was spent there binds.
+    former = tuple(_identity("name", place.rpartition("/")[0]) for place in places if place.startswith("postgresql://"))
+    finds = (*found, *former, *(linked if file is not None and file.st_nlink > 1 else ()))
+    return Sighting(title=name, finds=finds, binds=(*found, *linked))
 
 
 def see_far(addresses: tuple[str, ...]) -> Sighting:

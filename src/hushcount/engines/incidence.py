@@ -70,7 +70,7 @@ class MemoryIncidence:
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
-        from hushcount.engines.bounding import add_steps  # noqa: PLC0415  importing it imports numba
+        from hushcount.engines.bounding import add_steps
 
         unit = 1 << whole("bits", rule.bits, most=61)
         if rule.norm not in {1, 2}:
@@ -101,7 +101,7 @@ class MemoryIncidence:
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Bounded lists of all who keep an item, in text order, or ("frequency") each person's most frequent first."""
-        from hushcount.engines.bounding import gather, sort_by_frequency  # noqa: PLC0415  importing it imports numba
+        from hushcount.engines.bounding import gather, sort_by_frequency
 
         if order not in {"key", "frequency"}:
             raise InvalidParameter("order", order, '"key" or "frequency"')
@@ -135,7 +135,7 @@ class MemoryIncidence:
 
     def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
         """Which pairs stay under the bound, and how many for each person."""
-        from hushcount.engines import bounding  # noqa: PLC0415  importing it imports numba
+        from hushcount.engines import bounding
 
         limit = min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
         role_keys(bound.salt, b"person")  # refuses a salt that is none, also where nobody is over the bound
@@ -277,7 +277,7 @@ def _step(unit: int, share: int, norm: Literal[1, 2]) -> int:
 
 def _hashed(texts: Items | Int64s, salt: bytes, role: Role) -> Int64s:
     """The keyed hash of each text, as `engines.hashing` says."""
-    from hushcount.engines.bounding import hash_integers, hash_texts  # noqa: PLC0415  importing it imports numba
+    from hushcount.engines.bounding import hash_integers, hash_texts
 
     seed = np.uint64(role_seed(salt, role))
     if texts.dtype == np.int64:

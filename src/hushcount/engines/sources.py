@@ -118,6 +118,11 @@ def recognise(source: object, table: str | None = None) -> Source:
     )
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is an address of a database in words, such as "host=... password=..."."""
+    return _WORDS_OF_ADDRESS.search(text) is not None
+
+
 def is_spark(source: object) -> bool:
     """Whether a source is a DataFrame or a session of Spark, told without importing it."""
     return any(
@@ -150,7 +155,9 @@ def _from_connection(connection: Any, table: str | None) -> Frame:  # noqa: ANN4
     name = choose_table(table, {row[0] for row in found})
     _, catalog, schema, path = next(row for row in found if row[0] == name)
     whole = ".".join('"' + part.replace('"', '""') + '"' for part in (catalog, schema, name))
-    place = None if path is None else table_place(Path(path), name if schema == "main" else f"{schema}.{name}")
+    inside = name if schema == "main" else f"{schema}.{name}"
+    # A table in memory lies nowhere, and is the same data to whoever calls it the same the next time.
+    place = f"a DuckDB connection#{inside}" if path is None else table_place(Path(path), inside)
     value = connection.sql(f"SELECT * FROM {whole}")  # noqa: S608  quoted names
     return Frame(name=f"the table {table!r}", value=value, table=name, place=place)
 
@@ -164,7 +171,7 @@ def _on_disk(given: str, table: str | None) -> Source:
     if "://" in given:
         raise InvalidParameter("source", given.partition("://")[0] + "://...", "a local file", "Copy it here first.")
     path = Path(given)
-    if _WORDS_OF_ADDRESS.search(given) and not path.exists():
+    if is_address(given) and not path.exists():
         raise InvalidParameter("source", "an address in words", "a file, or an address such as postgresql://host/name")
     if path.is_file():
         program = _program(path)

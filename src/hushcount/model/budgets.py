@@ -10,6 +10,8 @@ from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, positive, probability
 
 MOST = 1000
+# Below, a probability is zero to a computer, and a charge would vanish in the ledger's last digit.
+LEAST = Decimal("1e-30")
 # How much one release may spend, in plain words: rho, each with this delta.
 PRESETS = {"cautious": "0.01", "standard": "0.1", "generous": "0.5"}
 DEFAULT_DELTA = "1e-6"
@@ -42,12 +44,22 @@ STANDARD = RhoBudget(Decimal(PRESETS["standard"]), Decimal(DEFAULT_DELTA))
 
 def rho_budget(rho: Number, delta: Number) -> RhoBudget:
     """A budget of rho and delta; refuses rho <= 0 and delta outside (0, 1)."""
-    return RhoBudget(_sensible("rho", positive("rho", rho)), probability("delta", delta, _NEEDS_DELTA))
+    return RhoBudget(_sensible("rho", positive("rho", rho)), _delta(delta))
 
 
 def epsilon_budget(epsilon: Number, delta: Number) -> EpsilonBudget:
     """A budget of epsilon and delta; refuses epsilon <= 0 and delta outside (0, 1)."""
-    return EpsilonBudget(_sensible("epsilon", positive("epsilon", epsilon)), probability("delta", delta, _NEEDS_DELTA))
+    return EpsilonBudget(_sensible("epsilon", positive("epsilon", epsilon)), _delta(delta))
+
+
+def _delta(delta: Number) -> Decimal:
+    return _noticeable("delta", probability("delta", delta, _NEEDS_DELTA))
+
+
+def _noticeable(name: str, value: Decimal) -> Decimal:
+    if value < LEAST:
+        raise InvalidParameter(name, f"{value:.3g}", f"at least {LEAST}", "So little cannot be told from nothing.")
+    return value
 
 
 def _sensible(name: str, value: Decimal) -> Decimal:
@@ -55,4 +67,4 @@ def _sensible(name: str, value: Decimal) -> Decimal:
         raise InvalidParameter(
             name, str(value), f"at most {MOST}", "Beyond, nobody is protected and the noise vanishes."
         )
-    return value
+    return _noticeable(name, value)

@@ -75,7 +75,10 @@ class Description:
         columns: names and kinds, in the data's own order.
         listed: False if the data does not list its columns, as JSON, whose keys are private values: any column may then
             be named, is read as text, and is missing where it is absent.
+        told: False if errors must not list the columns, as those of CSV: where the first line is missing, the names
+            would be somebody's values.
     """
 
     columns: tuple[Column, ...]
     listed: bool = True
+    told: bool = True

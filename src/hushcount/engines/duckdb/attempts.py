@@ -14,7 +14,7 @@ _NO_ROOM = "there was not enough memory or disk space; free some, or ask about f
 
 def attempt(source: Source, action: Callable[[], _T]) -> _T:
     """Do something with a database; if it fails, say so without its own words."""
-    import duckdb  # noqa: PLC0415  heavy
+    import duckdb
 
     try:
         return action()

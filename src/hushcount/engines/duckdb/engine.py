@@ -23,7 +23,7 @@ from hushcount.engines.duckdb.selected import SelectedRows, select_rows
 from hushcount.engines.files import HeldFiles
 from hushcount.engines.identities import rows_identity, see_files, see_frame, see_table
 from hushcount.engines.incidence import MemoryIncidence
-from hushcount.engines.sources import recognise
+from hushcount.engines.sources import Database, recognise
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
@@ -57,7 +57,7 @@ def open_duckdb(source: object, *, table: str | None = None, memory_limit: str |
         UnreadableSource: it is missing, empty, broken or not permitted.
         MissingExtra: a PostgreSQL table, and psycopg is not installed.
     """
-    import duckdb  # noqa: PLC0415  heavy
+    import duckdb
 
     recognised = recognise(source, table)
     # Spilled rows are private: nobody else can read the folder.
@@ -65,18 +65,21 @@ def open_duckdb(source: object, *, table: str | None = None, memory_limit: str |
     settings: dict[str, Any] = {**_SETTINGS, "temp_directory": folder}
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
-    connection = duckdb.connect(config=settings)
+    connection = None
     try:
+        connection = duckdb.connect(config=settings)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
         return DuckdbEngine(connection, load(connection, recognised), folder)
     except BaseException:
+        # Also for an interrupt: nothing of it stays on the disk.
         _close(connection, folder, None)
         raise
 
 
-def _close(connection: _Connection, folder: str, files: HeldFiles | None) -> None:
-    connection.close()
+def _close(connection: _Connection | None, folder: str, files: HeldFiles | None) -> None:
+    if connection is not None:
+        connection.close()
     shutil.rmtree(folder, ignore_errors=True)
     if files is not None:
         files.close()
@@ -123,7 +126,8 @@ class DuckdbEngine:
                 return see_files(self._loaded.files, key)
             if self._loaded.table is None:
                 return see_frame()
-            return see_table(self._loaded.table, self._loaded.places)
+            file = self._source.path.stat() if isinstance(self._source, Database) else None
+            return see_table(self._loaded.table, self._loaded.places, file)
 
     def rows_identity(self, key: bytes) -> Identity:
         """The identity of all rows; reads everything."""
@@ -138,8 +142,11 @@ class DuckdbEngine:
         with self._asking() as cursor:
             rows = self._rows(cursor, selection)
             if bound is None:
-                return counted(cursor, rows, cap=selection.per_item_cap, top=top)
+                found = counted(cursor, rows, cap=selection.per_item_cap, top=top)
+                self._check_bytes()
+                return found
             pairs = encoded(cursor, rows)
+            self._check_bytes()
         return pairs.incidence().histogram(top, bound=bound, cap=selection.per_item_cap)
 
     def incidence(self, selection: Selection) -> MemoryIncidence:
@@ -148,6 +155,7 @@ class DuckdbEngine:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         with self._asking() as cursor:
             pairs = encoded(cursor, self._rows(cursor, selection))
+            self._check_bytes()
         return pairs.incidence()
 
     def close(self) -> None:
@@ -155,6 +163,10 @@ class DuckdbEngine:
         with self._idle:
             self._idle.wait_for(lambda: self._asked == 0)
             self._finalizer()
+
+    def _check_bytes(self) -> None:
+        if self._loaded.files is not None:
+            self._loaded.files.check_bytes()
 
     @contextmanager
     def _asking(self) -> Iterator[Cursor]:

@@ -56,7 +56,8 @@ class Loaded:
         """The columns as everybody else knows them."""
         if self.columns is None:
             return Description(columns=(), listed=False)
-        return Description(columns=tuple(column.plain for column in self.columns.values()))
+        named = isinstance(self.source, Files) and self.source.format in {"csv", "tsv"}
+        return Description(columns=tuple(column.plain for column in self.columns.values()), told=not named)
 
     def typed(self, names: tuple[str, ...]) -> Typed:
         """The columns that a question may name."""
@@ -170,7 +171,12 @@ def _attach(connection: _Connection, database: Database) -> Loaded:
         f'{quoted(name)} COLLATE "binary" AS {quoted(name)}' if type_name == "VARCHAR" else quoted(name)
         for name, type_name, *_ in described
     ]
-    in_place = types[name] == "BASE TABLE"
+    # What is computed anew at each reading, as a view or a generated column is, is copied: one state for all answers.
+    written = (
+        "SELECT sql FROM duckdb_tables() WHERE database_name = 'attached' AND schema_name = 'main' AND table_name = ?"
+    )
+    told = attempt(database, lambda: connection.execute(written, [name]).fetchone())
+    in_place = types[name] == "BASE TABLE" and told is not None and "GENERATED" not in str(told[0]).upper()
     made = f"CREATE {'VIEW' if in_place else 'TABLE'} data AS SELECT {', '.join(plain)} FROM {table}"  # noqa: S608
     attempt(database, lambda: connection.execute(made))
     if not in_place:

@@ -37,7 +37,7 @@ _LOOPBACK = "localhost"
 def copy_postgres(connection: _Connection, server: Server) -> tuple[str, tuple[str, ...]]:
     """A table of a server into the table `data`; its name, and the places by which it is recognised."""
     try:
-        import psycopg  # noqa: PLC0415  an extra
+        import psycopg
     except ImportError:
         raise MissingExtra("psycopg", "pip install 'hushcount[postgres]'") from None
 
@@ -70,7 +70,7 @@ def _copy(connection: _Connection, server: Server, session: _Session, table: str
 
 def _places(session: _Session, table: str) -> tuple[str, ...]:
     """By the host as it was named, and by the number that the server gave itself, which all names of a host share."""
-    import psycopg  # noqa: PLC0415  an extra
+    import psycopg
 
     info = session.info
     named = f"postgresql://{host_name(info.host)}:{info.port}/{info.dbname}/{table}"

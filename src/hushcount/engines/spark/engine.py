@@ -108,7 +108,7 @@ class SparkEngine:
         self, selection: Selection, *, bound: Bound | None = None, top: int | None = None
     ) -> Histogram | SparkCounts:
         """People per item, or rows up to the cap, after bounding if so bound. Spread out unless cut to `top`."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+        from pyspark.sql import functions as F
 
         rows = self._rows(selection)
         if bound is not None:
@@ -124,7 +124,7 @@ class SparkEngine:
         """Who has what: each pair once, each person's pairs in one place, kept for all rounds."""
         if selection.per_item_cap != 1:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
-        from pyspark import StorageLevel  # noqa: PLC0415  heavy
+        from pyspark import StorageLevel
 
         pairs = self._rows(selection).repartition("person").distinct()
         # Counting sorts them by person. To say so again costs nothing, and makes Spark remember it of what is kept; but
@@ -212,7 +212,7 @@ class SparkCounts:
 
     def largest(self, top: int) -> Histogram:
         """The largest counts, ties by item. One row more is fetched, to know whether there are more."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+        from pyspark.sql import functions as F
 
         ranked = self.frame.orderBy(F.col("value").desc(), F.col("item").asc()).limit(top + 1)
         items, counts = _collected(self.name, ranked)
@@ -251,7 +251,7 @@ class SparkIncidence:
 
     def weights(self, rule: UniformWeights) -> SparkWeights:
         """Sum of everyone's uniform weights after bounding: one shuffle."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+        from pyspark.sql import functions as F
 
         if rule.norm not in {1, 2}:
             raise InvalidParameter("norm", rule.norm, "1 or 2")
@@ -266,7 +266,7 @@ class SparkIncidence:
 
     def counts(self, bound: Bound) -> SparkCounts:
         """How many people hold each item after bounding: one shuffle."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+        from pyspark.sql import functions as F
 
         kept = _together([part.select("item") for part in self._bounded(bound)])
         return SparkCounts(name=self.name, frame=kept.groupBy("item").agg(F.count(F.lit(1)).alias("value")))
@@ -276,7 +276,7 @@ class SparkIncidence:
 
         Who holds no more than the bound allows keeps all, whatever else is left out: no ranks, and nothing to sort.
         """
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+        from pyspark.sql import functions as F
 
         allowed = _allowed(self.session, self.pairs, bound)
         if any(named is not None and len(named) > FEW_ITEMS for named in (bound.only, bound.without)):
@@ -293,8 +293,8 @@ class SparkIncidence:
 
 def _ranked(allowed: _Frame, bound: Bound) -> _Frame:
     """Each person's pairs with the `max_items` smallest hashes, as `engines.hashing` has them, ties by text."""
-    from pyspark.sql import Window  # noqa: PLC0415  heavy
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
 
     whole("max_items", bound.max_items, most=LARGEST)
     mixed = F.xxhash64(_hashed("person", bound.salt, b"person"), _hashed("item", bound.salt, b"item"))
@@ -308,14 +308,14 @@ def _together(parts: list[_Frame]) -> _Frame:
 
 
 def _people_hold() -> Any:  # noqa: ANN401  a column
-    from pyspark.sql import Window  # noqa: PLC0415  heavy
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
 
     return F.count(F.lit(1)).over(Window.partitionBy("person"))
 
 
 def _hashed(column: str, salt: bytes, role: Role) -> Any:  # noqa: ANN401  a column
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     return F.xxhash64(*(F.lit(key).cast("bigint") for key in role_keys(salt, role)), F.col(column))
 
@@ -332,8 +332,8 @@ def _allowed(session: Session, pairs: _Frame, bound: Bound) -> _Frame:
 
 def _matched(session: Session, pairs: _Frame, items: list[str], *, keep: bool) -> _Frame:
     """The pairs whose item is listed (or is not): by a copy of a short list on every worker, or by one shuffle."""
-    from pyspark.sql import Window  # noqa: PLC0415  heavy
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
 
     listed = _listed(session, items)
     if len(items) <= FEW_ITEMS:
@@ -348,7 +348,7 @@ def _matched(session: Session, pairs: _Frame, items: list[str], *, keep: bool) -
 
 def _listed(session: Session, items: Items | list[str]) -> _Frame:
     """A public or released list as a DataFrame of distinct items. What is no Unicode text is in no Spark table."""
-    import pyarrow as pa  # noqa: PLC0415  comes with Spark
+    import pyarrow as pa
 
     texts = [text for text in dict.fromkeys(items) if text.isascii() or _encodes(text)]
     return session.createDataFrame(pa.table({"item": pa.array(texts, pa.string())}))
@@ -360,7 +360,7 @@ def _encodes(text: str) -> bool:
 
 def _step(unit: int, norm: Literal[1, 2]) -> Any:  # noqa: ANN401  a column
     """floor(unit / share^(1/norm)) of the column share, exactly: the root that Java finds is set right by squaring."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     if norm == 1:
         return F.expr(f"{unit}L div share")
@@ -373,7 +373,7 @@ def _by_block(apply: Callable[[Items, Int64s], Shown]) -> Callable[[Iterator[_Ba
     """What a worker does with the items of a partition."""
 
     def run(batches: Iterator[_Batch]) -> Iterator[_Batch]:
-        import pyarrow as pa  # noqa: PLC0415  comes with Spark
+        import pyarrow as pa
 
         for batch in batches:
             if batch.num_rows:

@@ -56,7 +56,7 @@ def read_columns(session: Session, objects: Objects, names: tuple[str, ...]) -> 
     """The named columns as texts, called c0, c1 and so on."""
 
     def make(found: list[_Object]) -> _Batch:
-        import pyarrow as pa  # noqa: PLC0415  comes with Spark
+        import pyarrow as pa
 
         arrays = [pa.array([each.get(name) for each in found], pa.string()) for name in names]
         return pa.RecordBatch.from_arrays(arrays, [f"c{n}" for n in range(len(names))])
@@ -68,7 +68,7 @@ def read_cells(session: Session, objects: Objects) -> _Frame:
     """The texts of all values that are there, in one list for each object, called cells."""
 
     def make(found: list[_Object]) -> _Batch:
-        import pyarrow as pa  # noqa: PLC0415  comes with Spark
+        import pyarrow as pa
 
         cells = [[text for text in each.values() if text is not None] for each in found]
         return pa.RecordBatch.from_arrays([pa.array(cells, pa.list_(pa.string()))], ["cells"])

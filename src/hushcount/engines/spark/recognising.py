@@ -58,7 +58,7 @@ def digest_far(source: SparkSource, files: HeldFiles) -> None:
 
 def _digester() -> Callable[[Iterator[_Batch]], Iterator[_Batch]]:
     def digest_all(batches: Iterator[_Batch]) -> Iterator[_Batch]:
-        import pyarrow as pa  # noqa: PLC0415  comes with Spark
+        import pyarrow as pa
 
         for batch in batches:
             found = []
@@ -71,7 +71,7 @@ def _digester() -> Callable[[Iterator[_Batch]], Iterator[_Batch]]:
 
 
 def _fingerprint_rows(source: SparkSource, key: bytes) -> str:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     frame = numbered(source.frame)
     cells = [_cell(frame, column) for column in source.columns]
@@ -84,7 +84,7 @@ def _fingerprint_rows(source: SparkSource, key: bytes) -> str:
 
 def _cell(frame: Frame, column: TypedColumn) -> Column:
     """A text from which a cell can be read back: what is missing, what is empty and what comes next are told apart."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     held = frame[column.place]
     if column.kind == "nested":
@@ -97,7 +97,7 @@ def _cell(frame: Frame, column: TypedColumn) -> Column:
 
 def _number(digits: Column) -> Column:
     """Hexadecimal digits as a number."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     return F.conv(digits, 16, 10).cast(_WIDE)
 
@@ -112,7 +112,7 @@ def add_cells(source: SparkSource) -> tuple[int, int]:
 
 
 def _add_cells(source: SparkSource) -> Any:  # noqa: ANN401  a row of Spark
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     if source.objects is not None:
         # A hundred billion cells in one object do not fit into memory, so their sum has room.
@@ -130,13 +130,13 @@ def _add_cells(source: SparkSource) -> Any:  # noqa: ANN401  a row of Spark
 
 
 def _hash(text: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     return _number(F.substring(F.md5(text.cast("binary")), 1, _DIGITS))
 
 
 def _text(frame: Frame, column: TypedColumn) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     if column.kind == "nested":
         held = frame[column.place]
@@ -146,7 +146,7 @@ def _text(frame: Frame, column: TypedColumn) -> Column:
 
 def _speller(names: list[str]) -> Callable[[Iterator[_Batch]], Iterator[_Batch]]:
     def spell(batches: Iterator[_Batch]) -> Iterator[_Batch]:
-        import pyarrow as pa  # noqa: PLC0415  comes with Spark
+        import pyarrow as pa
 
         for batch in batches:
             texts = [pa.array(spelled(batch.column(n)), pa.string()) for n in range(len(names))]
@@ -161,5 +161,5 @@ def see(source: SparkSource, key: bytes) -> Sighting:
         digest_far(source, source.files)
         return see_files(source.files, key)
     if source.table is not None:
-        return see_table(source.table.rpartition(".")[2], [f"spark:{source.table}"])
+        return see_table(source.table.rpartition(".")[2], (f"spark:{source.table}",))
     return see_far(source.far) if source.far else see_frame()

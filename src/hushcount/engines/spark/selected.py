@@ -116,7 +116,7 @@ def text_column(frame: Frame, column: TypedColumn) -> Column:
     if column.kind == "text" or column.needs_python:
         return held
     if column.kind == "zoned":
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+        from pyspark.sql import functions as F
 
         return F.concat(_in_utc(held).cast("string"), F.lit("+00"))
     return held.cast("string")
@@ -124,7 +124,7 @@ def text_column(frame: Frame, column: TypedColumn) -> Column:
 
 def _in_utc(column: Column) -> Column:
     """A moment as a clock in UTC shows it, whatever the time zone of the session."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     epoch = F.lit("1970-01-01").cast("timestamp_ntz")
     return F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch)
@@ -134,7 +134,7 @@ def _speller(item: str | TextItems) -> Callable[[Iterator[_Batch]], Iterator[_Ba
     """What a worker does with rows that Java cannot spell: numbers become texts, texts become words."""
 
     def spell(batches: Iterator[_Batch]) -> Iterator[_Batch]:
-        import pyarrow as pa  # noqa: PLC0415  comes with Spark
+        import pyarrow as pa
 
         for batch in batches:
             people, things = (spelled(batch.column(n)) for n in range(2))
@@ -154,12 +154,12 @@ def _speller(item: str | TextItems) -> Callable[[Iterator[_Batch]], Iterator[_Ba
 
 def spelled(values: Any) -> list[str | None]:  # noqa: ANN401  a pyarrow.Array
     """Texts as they are; numbers as DuckDB and Python write them, NaN as missing."""
-    import pyarrow as pa  # noqa: PLC0415  comes with Spark
+    import pyarrow as pa
 
     if pa.types.is_decimal(values.type):
         return [None if value is None else format(value, "f") for value in values.to_pylist()]
     if pa.types.is_float32(values.type):
-        import numpy as np  # noqa: PLC0415  as above
+        import numpy as np
 
         # As few digits as tell a number of 32 bits from its neighbours; then as Python sets them.
         values = [None if value is None else float(str(np.float32(value))) for value in values.to_pylist()]
@@ -190,7 +190,7 @@ def _joined(join: Callable[[Column, Column], Column], parts: list[Column]) -> Co
 
 
 def _comparison(condition: Comparison, column: Column, kind: Kind) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     reading = reading_of(condition, kind)
     own = _read(column, kind, reading)
@@ -209,7 +209,7 @@ def _comparison(condition: Comparison, column: Column, kind: Kind) -> Column:
 
 
 def _literal(value: object) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     if isinstance(value, datetime):
         return F.lit(value.isoformat(sep=" ")).cast("timestamp_ntz")
@@ -230,14 +230,14 @@ def _read(column: Column, kind: Kind, reading: Reading) -> Column:
 
 
 def _real(column: Column, kind: Kind) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     number = column.cast("double")
     return F.nanvl(number, F.lit(None)) if kind == "real" else number
 
 
 def _read_text(column: Column, reading: Reading) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     match reading:
         case "text":

@@ -69,7 +69,7 @@ def _active() -> Session | None:
 def require_pyspark() -> Any:  # noqa: ANN401  the module pyspark.sql
     """The module, if it is installed."""
     try:
-        from pyspark import sql  # noqa: PLC0415  an extra
+        from pyspark import sql
 
         # Without these Spark hands nothing to Python.
         importlib.import_module("pandas")
@@ -81,7 +81,7 @@ def require_pyspark() -> Any:  # noqa: ANN401  the module pyspark.sql
 
 
 def _started(master: str | None) -> Session:
-    from pyspark import SparkConf  # noqa: PLC0415  heavy
+    from pyspark import SparkConf
 
     if "PYSPARK_GATEWAY_PORT" not in os.environ and not _finds_java():
         raise MissingExtra(_JAVA, _GET_JAVA)
@@ -156,8 +156,8 @@ def is_local(session: Session) -> bool:
 
 def attempt(name: str, action: Callable[[], _T], *, hint: str = "") -> _T:
     """Do something with Spark; if it fails, say so without Spark's own words, which may quote values."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # noqa: PLC0415  comes with pyspark
-    from pyspark.errors import PySparkException  # noqa: PLC0415  heavy
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
 
     try:
         return action()

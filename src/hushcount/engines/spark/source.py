@@ -60,7 +60,10 @@ class SparkSource:
 
     def describe(self) -> Description:
         """The columns as everybody else knows them."""
-        return Description(columns=tuple(column.plain for column in self.columns), listed=self.objects is None)
+        told = self.files is None or self.files.format == "parquet"
+        return Description(
+            columns=tuple(column.plain for column in self.columns), listed=self.objects is None, told=told
+        )
 
     def read(self, names: tuple[str, ...]) -> tuple[Frame, dict[str, TypedColumn]]:
         """A frame with at least the named columns, called by their places; and its columns by name."""
@@ -190,7 +193,7 @@ def _read(session: Session, files: HeldFiles) -> Frame:
 
 def _read_csv(session: Session, files: HeldFiles, paths: list[str]) -> Frame:
     """Columns of text. A quoted field may hold a line break, so each file is read by one task."""
-    from pyspark.sql.types import StringType, StructField, StructType  # noqa: PLC0415  heavy
+    from pyspark.sql.types import StringType, StructField, StructType
 
     delimiter, names = csv_header(files)
     options = {
@@ -214,8 +217,8 @@ def _read_csv(session: Session, files: HeldFiles, paths: list[str]) -> Frame:
 
 def _check_same_columns(files: HeldFiles) -> None:
     """Refuse Parquet files that differ in their columns: Spark would fill up what is missing, and say nothing."""
-    import pyarrow as pa  # noqa: PLC0415  comes with Spark
-    from pyarrow import parquet  # noqa: PLC0415  as above
+    import pyarrow as pa
+    from pyarrow import parquet
 
     try:
         schemas = [parquet.read_schema(path) for path in files.paths]
