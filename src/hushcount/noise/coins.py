@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from hushcount.model.inputs import Int64s
-from hushcount.noise import enclosures as decimals
+from hushcount.noise import enclosures
 from hushcount.noise.bernoulli import Bools, Floats, accept
 from hushcount.noise.source import Draws
 
@@ -36,7 +36,7 @@ class Threshold(Protocol):
         """P[noise > gap] in doubles, gap in units of the scale."""
         ...
 
-    def judge(self, gap: Fraction, digits: int) -> decimals.Interval:
+    def judge(self, gap: Fraction, digits: int) -> enclosures.Interval:
         """P[noise > gap], enclosed."""
         ...
 
@@ -56,9 +56,9 @@ class Gaussian:
         tail[near] = np.asarray(_erfc(gap[near] / math.sqrt(2)), dtype=np.float64) / 2
         return tail
 
-    def judge(self, gap: Fraction, digits: int) -> decimals.Interval:
+    def judge(self, gap: Fraction, digits: int) -> enclosures.Interval:
         """The normal tail, enclosed."""
-        return decimals.normal_tail(gap, digits)
+        return enclosures.normal_tail(gap, digits)
 
 
 @dataclass(slots=True)
@@ -74,9 +74,9 @@ class Laplace:
         half = np.exp(-np.abs(gap)) / 2
         return np.where(gap >= 0, half, 1 - half)
 
-    def judge(self, gap: Fraction, digits: int) -> decimals.Interval:
+    def judge(self, gap: Fraction, digits: int) -> enclosures.Interval:
         """The Laplace tail, enclosed."""
-        low, high = decimals.exp(-abs(gap), digits)
+        low, high = enclosures.exp(-abs(gap), digits)
         return (low / 2, high / 2) if gap >= 0 else (1 - high / 2, 1 - low / 2)
 
 
@@ -84,7 +84,7 @@ def toss(draws: Draws, values: Int64s, law: Threshold) -> Bools:
     """For each integer value, exactly Bernoulli(P[value / unit + noise > threshold])."""
     scale, cut = Fraction(law.scale), Fraction(law.threshold)
 
-    def judge(row: int, digits: int) -> decimals.Interval:
+    def judge(row: int, digits: int) -> enclosures.Interval:
         return law.judge((cut - Fraction(int(values[row]), law.unit)) / scale, digits)
 
     return accept(draws, law.probability((law.threshold - values / law.unit) / law.scale), judge)
@@ -95,7 +95,7 @@ def toss_by_table(draws: Draws, values: Int64s, table: tuple[int, ...]) -> Bools
     place = np.clip(values, 0, len(table) - 1)
     floats = np.array([entry / 2**TABLE_BITS for entry in table])
 
-    def judge(row: int, _: int) -> decimals.Interval:
+    def judge(row: int, _: int) -> enclosures.Interval:
         exact = Fraction(table[int(place[row])], 1 << TABLE_BITS)
         return exact, exact
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import enclosures as decimals
+from hushcount.noise import enclosures
 from hushcount.noise.bernoulli import Bools, accept
 from hushcount.noise.laplace import LARGEST_SCALE, Int64s, discrete_laplace
 from hushcount.noise.source import Draws
@@ -49,7 +49,7 @@ def discrete_gaussian(draws: Draws, variance: Fraction) -> Int64s:
 def _accept(draws: Draws, sizes: Int64s, variance: Fraction, scale: int, number: int) -> Bools:
     shift, double = variance / scale, 2 * variance
 
-    def judge(row: int, digits: int) -> decimals.Interval:
-        return decimals.exp(-((int(sizes[row]) - shift) ** 2) / double, digits)
+    def judge(row: int, digits: int) -> enclosures.Interval:
+        return enclosures.exp(-((int(sizes[row]) - shift) ** 2) / double, digits)
 
     return accept(draws, np.exp(-((sizes - float(shift)) ** 2) / float(double)), judge, number=number)

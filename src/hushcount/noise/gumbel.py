@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import enclosures as decimals
-from hushcount.noise import uniform
+from hushcount.noise import enclosures, uniform
 from hushcount.noise.laplace import Int64s
 from hushcount.noise.source import Draws
 
@@ -44,7 +43,7 @@ class Candidates:
 def peel(draws: Draws, candidates: Candidates, most: int | None = None) -> Int64s:
     """Rows in the order in which the exponential mechanism without replacement picks them, at most `most` of them.
 
-    Exact: places that the double-precision keys cannot tell apart are compared with certified decimals.
+    Exact: places that the double-precision keys cannot tell apart are compared with certified enclosures.
     """
     if not 0 < candidates.rate <= _LARGEST_RATE:
         raise InvalidParameter("rate", float(candidates.rate), f"above zero and at most {_LARGEST_RATE}")
@@ -105,14 +104,14 @@ def _compare(draws: Draws, candidates: Candidates, one: int, two: int) -> int:
     raise AssertionError("unreachable: the loop above is endless")
 
 
-def _exact_key(draws: Draws, candidates: Candidates, row: int, depth: int) -> decimals.Interval:
+def _exact_key(draws: Draws, candidates: Candidates, row: int, depth: int) -> enclosures.Interval:
     least, most = uniform.enclose(draws, row, number=0, depth=depth)
     if most == 1 or least == 0:  # an end where a logarithm is infinite: read one word more
         return _exact_key(draws, candidates, row, depth + 1)
     digits = uniform.digits_for(depth)
-    small, large = -decimals.ln(1 - least, digits)[1], -decimals.ln(1 - most, digits)[0]
+    small, large = -enclosures.ln(1 - least, digits)[1], -enclosures.ln(1 - most, digits)[0]
     if small <= 0:
         return _exact_key(draws, candidates, row, depth + 1)
-    prior = decimals.ln(candidates.priors.get(row, Fraction(1)), digits)
+    prior = enclosures.ln(candidates.priors.get(row, Fraction(1)), digits)
     tilt = int(candidates.scores[row]) * candidates.rate
-    return tilt + prior[0] - decimals.ln(large, digits)[1], tilt + prior[1] - decimals.ln(small, digits)[0]
+    return tilt + prior[0] - enclosures.ln(large, digits)[1], tilt + prior[1] - enclosures.ln(small, digits)[0]

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import enclosures as decimals
-from hushcount.noise import uniform
+from hushcount.noise import enclosures, uniform
 from hushcount.noise.source import Draws
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
@@ -54,8 +53,8 @@ def _geometric_exactly(draws: Draws, row: int, rate: Fraction, number: int) -> i
         if least == 0:
             continue
         digits = uniform.digits_for(depth)
-        low = math.floor(max(Fraction(0), -decimals.ln(most, digits)[1]) / rate)
-        high = math.floor(-decimals.ln(least, digits)[0] / rate)
+        low = math.floor(max(Fraction(0), -enclosures.ln(most, digits)[1]) / rate)
+        high = math.floor(-enclosures.ln(least, digits)[0] / rate)
         if low == high:
             return low
     raise AssertionError("unreachable: the loop above is endless")

@@ -20,7 +20,7 @@ from hushcount.model.costs import Approximate, Cost
 from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
-from hushcount.noise import enclosures as decimals
+from hushcount.noise import enclosures
 from hushcount.noise.calls import AddTruncated, Reach
 from hushcount.noise.source import NoiseSource
 
@@ -78,7 +78,7 @@ def plan_tsgd(
 
 def end_mass(epsilon: Decimal, bound: int) -> Fraction:
     """P[X = k] of the k-TSGD, rounded up: e^(-k eps) (1 - e^-eps) / (1 + e^-eps - 2 e^(-(k+1) eps))."""
-    low, high = decimals.exp(-Fraction(epsilon), 40)
+    low, high = enclosures.exp(-Fraction(epsilon), 40)
     return (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
 
 

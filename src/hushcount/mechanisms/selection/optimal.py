@@ -21,7 +21,7 @@ from hushcount.model.costs import Approximate, Cost
 from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
-from hushcount.noise import enclosures as decimals
+from hushcount.noise import enclosures
 from hushcount.noise.calls import KeepByTable, Reach
 from hushcount.noise.coins import TABLE_BITS
 from hushcount.noise.source import NoiseSource
@@ -122,7 +122,7 @@ def keep_table(epsilon: Decimal, delta: Decimal) -> tuple[int, ...]:
             "epsilon", epsilon, "large enough", "No item of fewer than two million people could be named."
         )
     one, shift = 1 << TABLE_BITS, 192
-    growth = math.floor(decimals.exp(Fraction(epsilon), 60)[0] * (1 << shift))
+    growth = math.floor(enclosures.exp(Fraction(epsilon), 60)[0] * (1 << shift))
     step = math.floor(Fraction(delta) * one)
     table = [0]
     while table[-1] < one:

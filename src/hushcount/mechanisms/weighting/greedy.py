@@ -44,7 +44,7 @@ def greedy(lists: UserLists, cutoff: float) -> WeightedHistogram:
         InvalidParameter: the cutoff is below one, or 2^31 and above.
         InvalidInput: a person holds an item twice, or an item is held by nobody.
     """
-    from hushcount.mechanisms.weighting.kernels import fill_in_turn  # noqa: PLC0415  importing it imports numba
+    from hushcount.mechanisms.weighting.kernels import fill_in_turn
 
     top = grid_cutoff(cutoff, L1_UNIT)
     if top < L1_UNIT:

@@ -61,7 +61,7 @@ def l1_descent(lists: UserLists, cutoff: float) -> WeightedHistogram:
         InvalidParameter: the cutoff is not a number, below one grid step or 2^31 and above.
         InvalidInput: a person holds an item twice, or an item is held by nobody.
     """
-    from hushcount.mechanisms.weighting.kernels import fill_evenly  # noqa: PLC0415  importing it imports numba
+    from hushcount.mechanisms.weighting.kernels import fill_evenly
 
     top = grid_cutoff(cutoff, L1_UNIT)
     check_lists(lists)
@@ -110,7 +110,7 @@ def l2_descent(lists: UserLists, cutoff: float, *, max_items: int) -> WeightedHi
         InvalidParameter: the cutoff or the bound leaves no useful grid.
         InvalidInput: a list is longer than the bound, holds an item twice, or there are more than 2^30 people.
     """
-    from hushcount.mechanisms.weighting.kernels import step_straight  # noqa: PLC0415  importing it imports numba
+    from hushcount.mechanisms.weighting.kernels import step_straight
 
     radius, unit = l2_radius(cutoff, max_items), l2_unit(cutoff)
     top = grid_cutoff(cutoff, unit)
@@ -173,7 +173,7 @@ def check_lists(lists: UserLists, *, max_items: int | None = None) -> None:
     Raises:
         InvalidInput: naming what is broken, and no value.
     """
-    from hushcount.mechanisms.weighting.kernels import REPEATED, UNHELD, inspect  # noqa: PLC0415  importing it imports numba
+    from hushcount.mechanisms.weighting.kernels import REPEATED, UNHELD, inspect
 
     offsets, ids = lists.offsets, lists.ids
     if len(offsets) > MOST_PEOPLE + 1:
