@@ -15,8 +15,10 @@ from logs import data_folder, plain_query
 from report import Effort, lasting, show
 
 from hushcount.app.answer import answer
-from hushcount.app.request import Options, Question, make_request
+from hushcount.app.request import Options, make_request
+from hushcount.app.setting import passing_setting
 from hushcount.app.wiring import open_engine
+from hushcount.model.queries import Question
 
 # Question, options, and the most that it may take, as a multiple of the plain query.
 ASKED: tuple[tuple[str, Question, Options, float], ...] = (
@@ -78,7 +80,9 @@ def _alone(file: Path, name: str) -> str:
 
 def _ask(file: Path, question: Question, options: Options) -> None:
     request = make_request(question, user="user", item="item", options={**options, "fresh": True})
-    answer(request, open_engine(file))
+    engine = open_engine(file)
+    answer(request, engine, passing_setting())
+    engine.close()
 
 
 def _command(file: Path) -> None:

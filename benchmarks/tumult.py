@@ -67,8 +67,8 @@ def _last_line(text: str) -> str:
 
 
 def _main() -> None:
-    from pyspark.sql import SparkSession  # noqa: PLC0415  of the other environment
-    from tmlt.analytics import (  # noqa: PLC0415  as above
+    from pyspark.sql import SparkSession  # of the other environment
+    from tmlt.analytics import (
         AddRowsWithID,
         ApproxDPBudget,
         MaxRowsPerID,

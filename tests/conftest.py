@@ -70,7 +70,7 @@ def _place(item: pytest.Item) -> int:
     return next((n for n, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST))
 
 
-class _Scheduling(LoadFileScheduling):
+class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # the runner has no types
     """Tests of one file run in one process, and all tests of Spark in one: they share a session and a cluster.
 
     Groups of xdist's own are not kept: it writes them into the names of tests, and pytest 9.2 takes no such names.

@@ -43,13 +43,13 @@ def local_spark() -> Any:
 
 @cache
 def _session() -> Any:
-    from hushcount.engines.spark.session import quietly  # noqa: PLC0415  only for these tests
+    from hushcount.engines.spark.session import quietly
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     folder = Path(tempfile.mkdtemp(prefix="hushcount-spark-"))
     with quietly():
-        from pyspark.sql import SparkSession  # noqa: PLC0415  heavy
+        from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.config("spark.sql.warehouse.dir", str(folder / "tables"))
         for name, value in _SETTINGS.items():

@@ -64,7 +64,7 @@ def need_spark() -> None:
 
 def spark_home() -> Path:
     """Where the package pyspark keeps Spark."""
-    import pyspark  # noqa: PLC0415  heavy
+    import pyspark
 
     return Path(str(pyspark.__file__)).parent
 

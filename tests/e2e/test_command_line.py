@@ -153,7 +153,7 @@ def test_budget_runs_out_with_a_way_out(log):
             2,
             ["no column 'raeder'", "reader, article, search", "Did you mean 'reader'?"],
         ),
-        (("--user", "reader"), 2, ["--item COLUMN or --text COLUMN"]),
+        (("--user", "reader"), 2, ["--item COLUMN, or --text COLUMN"]),
         ((*ASK, "--preset", "bold"), 2, ["one of cautious, standard, generous"]),
         ((*ASK, "--rho", "0"), 2, ["above zero"]),
         ((*ASK, "--delta", "0"), 2, ["delta = 0", "1e-6"]),

@@ -93,7 +93,7 @@ def shown(release: Any) -> dict[str, Any]:
 
 def ask(question: str, options: dict[str, Any], path: Path) -> dict[str, Any]:
     """One question of the rows, by nobody's ledger."""
-    import hushcount  # noqa: PLC0415  late, so that a home can be set first
+    import hushcount  # late, so that a home can be set first
 
     verb = getattr(hushcount, question)
     item = {} if "text" in options else {"item": "item"}

@@ -219,7 +219,7 @@ def _sqlite(columns: Columns, folder: Path) -> Engine:
 def spark_frame(columns: Columns) -> Any:
     """The rows in a DataFrame; moments without a zone stay so, which Spark else takes for those of the session's."""
     spark = local_spark()
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  heavy
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     table = arrow_table(columns)
     return spark.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=True))

@@ -51,7 +51,7 @@ SEARCH = settings(
 def _steps_travel_by_value():
     """Workers know nothing of the tests' modules."""
     local_spark()
-    from pyspark import cloudpickle  # noqa: PLC0415  heavy
+    from pyspark import cloudpickle
 
     for module in (plain, sys.modules[__name__]):
         cloudpickle.register_pickle_by_value(module)
@@ -149,7 +149,7 @@ def test_words_agree():
 
 def test_sparks_own_hash_is_ours():
     """For every length up to two stripes, and for texts beyond ASCII."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     texts = ["x" * n for n in range(70)] + ["é日😀" * n for n in range(8)]
     first, second = hashing.role_keys(b"salt", b"item")

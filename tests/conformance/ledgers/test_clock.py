@@ -27,7 +27,7 @@ def test_a_jump_of_more_than_a_year_is_refused(ledger, clock, deed):
     answered(ledger, ask("q"))
     before = ledger.verify().heads
     clock.forward(days=367)
-    with pytest.raises(ClockImplausible, match=r"clock --accept.*Nothing was charged"):
+    with pytest.raises(ClockImplausible, match=r"an owner says so\. Nothing was charged"):
         deed(ledger)
 
     assert ledger.verify().heads == before
@@ -70,9 +70,9 @@ def test_a_step_back_of_more_than_a_day_is_refused(ledger, clock):
     clock.forward(days=-1)
     answered(ledger, ask("r"))
     clock.forward(minutes=-1)
-    with pytest.raises(ClockImplausible, match=r"clock --repair.*Nothing was charged"):
+    with pytest.raises(ClockImplausible, match=r"takes that back\. Nothing was charged"):
         ledger.reserve(ask("s"))
-    with pytest.raises(ClockImplausible, match="--repair"):
+    with pytest.raises(ClockImplausible, match="take back"):
         ledger.set_clock("accept", by=OWNER)
 
     assert str(ledger.balance(dataset()).spent.rho) == "0.2"

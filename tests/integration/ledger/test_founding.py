@@ -161,7 +161,7 @@ def test_an_empty_schema_is_no_ledger_and_may_become_one(server_store):
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
     """Where no file can be kept the error names the place and what to do."""
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(LedgerUnavailable, match=r"no ledger can be kept at .*HUSHCOUNT_LEDGER"):
+    with pytest.raises(LedgerUnavailable, match=r"no ledger can be kept at .*Nothing was charged"):
         Store("sqlite", str(tmp_path / "file" / "ledger.db")).found()
 
 

@@ -19,7 +19,12 @@ def place(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = f"product_{tmp_path.name}".lower()
     cluster.run("psql", "-h", str(cluster.folder), "-U", "postgres", "-q", "-c", f"CREATE DATABASE {name}")
-    return f"postgresql:///{name}?host={cluster.folder}&user=postgres"
+    address = f"postgresql:///{name}?host={cluster.folder}&user=postgres"
+    unfounded = CliRunner().invoke(main, ["ledger", "verify", "--ledger", address])
+    assert "hushcount ledger found" in unfounded.output
+    founded = CliRunner().invoke(main, ["ledger", "found", "--ledger", address])
+    assert founded.exit_code == 0, founded.output
+    return address
 
 
 def test_count_repeat_and_refusal(place, tmp_path):

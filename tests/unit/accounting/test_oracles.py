@@ -12,9 +12,13 @@ from dp_accounting import pld, rdp
 from hushcount.accounting import convert, gdp, zcdp
 from hushcount.model.costs import Cost, DiscreteGaussian, Gaussian, Pure
 
-dp.enable_features("contrib")
-
 RHOS = ["0.001", "0.1", "0.5", "8.4375"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _contributed():
+    """OpenDP's measures are behind a flag; it stays up, since other tests need it too."""
+    dp.enable_features("contrib")
 
 
 @pytest.mark.parametrize("rho", RHOS)

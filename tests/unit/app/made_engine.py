@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from hushcount.engines.checking import check_selection
 from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.model.columns import Column
 from hushcount.model.identities import Identity, Sighting
@@ -15,12 +14,14 @@ from hushcount.model.queries import Description, Selection
 
 @dataclass
 class MadeEngine:
-    """Answers from two columns; counts how often it was read."""
+    """Answers from two columns; notes what was asked of it, in order."""
 
     users: list[int]
     items: list[str]
     version: str = "v1"
+    name: str = "made"
     reads: list[str] = field(default_factory=list)
+    closed: bool = False
 
     @cached_property
     def held(self) -> MemoryIncidence:
@@ -28,25 +29,24 @@ class MadeEngine:
         return incidence(self.users, self.items)
 
     def describe(self) -> Description:
-        """The two columns, and a day that filters may name and that changes nothing."""
-        kinds = {"user": "integer", "item": "text", "day": "integer"}
-        return Description(columns=tuple(Column(name=name, kind=kind) for name, kind in kinds.items()))
+        """Two columns."""
+        return Description(columns=(Column(name="user", kind="integer"), Column(name="item", kind="text")))
 
     def validate(self, selection: Selection) -> None:
-        """Against these columns."""
-        check_selection(selection, self.describe())
+        """Everything may be asked."""
 
     def fingerprint(self, key: bytes) -> str:
         """The version that the test set."""
         return self.version
 
     def sighting(self, key: bytes) -> Sighting:
-        """Known by nothing but its rows."""
-        return Sighting(title="made", finds=(), binds=())
+        """Known as a table of the test's own name."""
+        own = (Identity(kind="table", value=f"made:{self.name}"),)
+        return Sighting(title=self.name, finds=own, binds=own)
 
     def rows_identity(self, key: bytes) -> Identity:
-        """The rows of a version."""
-        return Identity(kind="rows", value=self.version)
+        """One for each version."""
+        return Identity(kind="rows", value=f"{self.name}-{self.version}")
 
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """People per item."""
@@ -59,7 +59,8 @@ class MadeEngine:
         return self.held
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to let go of."""
+        self.closed = True
 
 
 def made_engine(people: int = 4000, kinds: int = 8) -> MadeEngine:

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pytest
 
 from hushcount.accounting import zcdp
-from hushcount.app import receipts as archive
-from hushcount.app.answer import answer
+from hushcount.app import receipts
+from hushcount.app.answer import Call, answer
 from hushcount.app.planning import make_plan
 from hushcount.app.receipt import Receipt
 from hushcount.app.request import make_request
-from hushcount.app.secret import home, load_secret
+from hushcount.app.secret import load_secret
+from hushcount.app.setting import Setting
 from hushcount.audit.asking import asked_by_name
 from hushcount.errors import InvalidParameter, MissingExtra
+from hushcount.library.surroundings import look_around
 from hushcount.mechanisms.table import MECHANISMS
 from tests.unit.app.made_engine import made_engine
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path, monkeypatch):
-    """Each test keeps its secret and its receipts in a folder of its own."""
-    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+def setting(tmp_path):
+    """A secret and receipts in a folder of the test's own, and nobody who keeps count."""
+    _SETTING[:] = [Setting(secret=load_secret(tmp_path / "home"), receipts=tmp_path / "home" / "receipts")]
+    return _SETTING[0]
+
+
+_SETTING: list[Setting] = []
 
 
 def ask(question="count", engine=None, **options):
     """One answer from the made engine."""
-    return answer(make_request(question, user="user", item="item", options=options), engine or made_engine())
+    request = make_request(question, user="user", item="item", options=options)
+    return answer(request, engine or made_engine(), _SETTING[0])
 
 
 def test_count_is_right_within_its_intervals():
@@ -61,24 +67,6 @@ def test_changed_data_changes_the_noise():
     two.version = "v2"
 
     assert ask(engine=one).to_dict() != ask(engine=two).to_dict()
-
-
-def test_the_secret_is_kept_private():
-    """The secret is 32 bytes in a file that only its owner can read, and stays the same."""
-    secret = load_secret()
-
-    assert len(secret) == 32
-    assert load_secret() == secret
-    assert (home() / "secret").stat().st_mode & 0o777 == 0o600
-
-
-def test_without_a_home_answers_are_fresh(monkeypatch):
-    """Where no secret can be kept, answers are still private, only not consistent."""
-    monkeypatch.setenv("HUSHCOUNT_HOME", "/dev/null/none")
-    release = ask()
-
-    assert release.receipt.private
-    assert not release.receipt.consistent
 
 
 def test_a_plan_that_fails_reads_nothing():
@@ -113,7 +101,12 @@ def test_a_method_of_another_question_is_refused():
 def test_stages_are_named():
     """Whoever waits is told what is under way, in order."""
     stages = []
-    answer(make_request("count", user="user", item="item", options={}), made_engine(), say=stages.append)
+    answer(
+        make_request("count", user="user", item="item", options={}),
+        made_engine(),
+        _SETTING[0],
+        call=Call(say=stages.append),
+    )
 
     assert stages == ["looking at the data's columns and version", "counting people", "adding noise"]
 
@@ -121,7 +114,7 @@ def test_stages_are_named():
 def test_receipt_round_trip():
     """A receipt is written, found again by the beginning of its id, and says what matters in plain words."""
     release = ask()
-    found = archive.find(release.receipt.id[:6])
+    found = receipts.find(release.receipt.id[:6], _SETTING[0].receipts)
 
     assert found == release.receipt
     assert Receipt.from_json(found.to_json()) == found
@@ -148,9 +141,9 @@ def test_unknown_receipt():
     """An id that matches nothing lists the last ones."""
     ask()
     with pytest.raises(InvalidParameter, match="exactly one id"):
-        archive.find("zzzz")
+        receipts.find("zzzz", _SETTING[0].receipts)
     with pytest.raises(InvalidParameter, match="letters and digits"):
-        archive.find("../secret")
+        receipts.find("../secret", _SETTING[0].receipts)
 
 
 def test_frames():
@@ -173,7 +166,7 @@ def test_missing_package_names_the_command(monkeypatch):
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
 def test_saved_rows_read_back(tmp_path, ending):
     """Saved rows are the released rows, and the receipt stands beside them."""
-    import duckdb  # noqa: PLC0415
+    import duckdb
 
     release = ask()
     path = tmp_path / f"it's.{ending}"
@@ -226,8 +219,7 @@ def test_empty_data():
 
 def test_home_defaults_to_the_state_folder(monkeypatch, tmp_path):
     """Without HUSHCOUNT_HOME, files go to the user's state folder."""
-    monkeypatch.delenv("HUSHCOUNT_HOME")
+    monkeypatch.delenv("HUSHCOUNT_HOME", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
-    assert home() == tmp_path / "hushcount"
-    assert os.environ.get("HUSHCOUNT_HOME") is None
+    assert look_around().home == tmp_path / "hushcount"

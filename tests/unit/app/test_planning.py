@@ -7,9 +7,9 @@ import math
 import pytest
 
 from hushcount.app.planning import expect, make_plan
-from hushcount.app.questions import estimate
 from hushcount.app.request import make_request
 from hushcount.errors import InvalidParameter
+from hushcount.library.questions import estimate
 
 
 def planned(question="count", **options):

@@ -60,7 +60,7 @@ def test_bad_options(options, text):
 def test_item_or_text():
     """Exactly one of item and text must be given."""
     for item, options in ((None, {}), ("i", {"text": "t"})):
-        with pytest.raises(InvalidParameter, match="--item COLUMN or --text COLUMN"):
+        with pytest.raises(InvalidParameter, match="or else a text column"):
             make_request("count", user="u", item=item, options=options)
 
 

@@ -112,7 +112,7 @@ def test_a_change_during_the_read_is_refused(tmp_path, monkeypatch, change, when
         with pytest.raises(UnreadableSource, match=CHANGED):
             engine.fingerprint(b"key")
         return
-    from hushcount.engines.duckdb import engine as engine_module  # noqa: PLC0415  only here
+    from hushcount.engines.duckdb import engine as engine_module
 
     counted = engine_module.counted
 
@@ -138,7 +138,7 @@ def test_a_folder_that_is_put_back_is_not_seen(tmp_path, monkeypatch):
     """For a moment another folder has the name, while DuckDB reads: it reads on in the first one."""
     path = write(tmp_path / "folder" / "a.csv")
     engine = open_duckdb(path)
-    from hushcount.engines.duckdb import engine as engine_module  # noqa: PLC0415  only here
+    from hushcount.engines.duckdb import engine as engine_module
 
     counted = engine_module.counted
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hushcount.noise import enclosures as decimals
+from hushcount.noise import enclosures
 
 DIGITS = (5, 22, 42, 62)
 FRACTIONS = st.fractions(max_denominator=10**30)
@@ -21,7 +21,7 @@ def real(value: Fraction) -> mpmath.mpf:
     return mpmath.mpf(value.numerator) / value.denominator
 
 
-def check(interval: decimals.Interval, truth: mpmath.mpf, reach: mpmath.mpf) -> None:
+def check(interval: enclosures.Interval, truth: mpmath.mpf, reach: mpmath.mpf) -> None:
     """The truth is inside, with room: an error of a tenth of the reach would be found. The ends are `reach` away."""
     low, high = (real(end) for end in interval)
     asked = f"where the ends are {mpmath.nstr(reach, 3)} away"
@@ -40,21 +40,21 @@ def check_exp(x: Fraction, digits: int) -> None:
     """The enclosure of e^x reaches 10^-digits, relative."""
     with mpmath.workdps(80 + digits):
         truth = mpmath.exp(real(x))
-        check(decimals.exp(x, digits), truth, truth / mpmath.mpf(10) ** digits)
+        check(enclosures.exp(x, digits), truth, truth / mpmath.mpf(10) ** digits)
 
 
 def check_ln(x: Fraction, digits: int) -> None:
     """The enclosure of ln(x) reaches 10^-digits."""
     # mpmath loses the digits that stand before those in which x differs from one: x differs by 10^-300 here at least.
     with mpmath.workdps(380 + digits):
-        check(decimals.ln(x, digits), mpmath.log(real(x)), mpmath.mpf(10) ** -digits)
+        check(enclosures.ln(x, digits), mpmath.log(real(x)), mpmath.mpf(10) ** -digits)
 
 
 def check_tail(x: Fraction, digits: int) -> None:
     """The enclosure of P(Z > x) reaches 10^-digits, relative."""
     with mpmath.workdps(80 + digits):
         truth = tail(x)
-        check(decimals.normal_tail(x, digits), truth, truth / mpmath.mpf(10) ** digits)
+        check(enclosures.normal_tail(x, digits), truth, truth / mpmath.mpf(10) ** digits)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_ln(x):
 
 def test_ln_of_one():
     """The logarithm of one has zero in the very middle."""
-    low, high = decimals.ln(Fraction(1), 10)
+    low, high = enclosures.ln(Fraction(1), 10)
 
     assert (low, high) == (-Fraction(1, 10**10), Fraction(1, 10**10))
 
@@ -146,7 +146,7 @@ def test_normal_tail_anywhere(x, digits):
     check_tail(x, digits)
 
 
-@pytest.mark.parametrize("function", [decimals.exp, decimals.ln, decimals.normal_tail])
+@pytest.mark.parametrize("function", [enclosures.exp, enclosures.ln, enclosures.normal_tail])
 def test_the_callers_decimal_context_changes_nothing(function):
     """A caller who works with three digits, or rounds the other way, gets the same enclosures."""
     here = function(Fraction(31, 3), 30)
@@ -159,6 +159,6 @@ def test_the_callers_decimal_context_changes_nothing(function):
 @given(x=st.fractions(0, 40, max_denominator=10**6))
 def test_tails_of_both_sides_add_to_one(x):
     """P(Z > x) and P(Z > -x) add to one within their reach."""
-    right, left = decimals.normal_tail(x, 30), decimals.normal_tail(-x, 30)
+    right, left = enclosures.normal_tail(x, 30), enclosures.normal_tail(-x, 30)
 
     assert right[0] + left[0] <= 1 <= right[1] + left[1]

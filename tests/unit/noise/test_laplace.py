@@ -11,8 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise import enclosures as decimals
-from hushcount.noise import laplace
+from hushcount.noise import enclosures, laplace
 from hushcount.noise.laplace import LARGEST_SCALE, discrete_laplace, geometric
 from hushcount.noise.source import SeededSource
 from tests.unit.noise.scripted import LAST, SECOND, THIRD, Counting, Scripted, pairs
@@ -58,7 +57,7 @@ def test_the_last_word_is_zero():
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 3), Fraction(5, 7)], ids=str)
 def test_the_second_word_decides_at_a_boundary(rate, k):
     """If the first word is the first 64 bits of e^(-rate k), the second decides between k - 1 and k."""
-    bits = int(decimals.exp(-rate * k, 80)[0] * 2**128)
+    bits = int(enclosures.exp(-rate * k, 80)[0] * 2**128)
     first, second = bits >> 64, bits % 2**64
     rows = [(first, second - 1), (first, second + 1), (first, 0), (first, LAST)]
     draws = Counting(pairs(*rows))
@@ -70,7 +69,7 @@ def test_the_second_word_decides_at_a_boundary(rate, k):
 @pytest.mark.parametrize(("third", "value"), [(-1, 3), (1, 2)])
 def test_the_third_word_decides_if_two_are_not_enough(third, value):
     """The judge reads on as long as it takes: here to 192 bits of e^-3."""
-    bits = int(decimals.exp(Fraction(-3), 100)[0] * 2**192)
+    bits = int(enclosures.exp(Fraction(-3), 100)[0] * 2**192)
     first, second, exact = bits >> 128, (bits >> 64) % 2**64, bits % 2**64
 
     assert geometric(Scripted({0: [first], SECOND: [second], THIRD: [exact + third]}), Fraction(1)).tolist() == [value]

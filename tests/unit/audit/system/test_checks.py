@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hushcount.app.secret import home
 from hushcount.audit.system.canaries import Heard
 from hushcount.audit.system.checks import SYSTEM_CHECKS, SYSTEM_FALSE_ALARM, run_check, run_check_by_name
 from hushcount.audit.system.product import ITEM, Pinned, Product, Said, ask, workspace, write_csv
@@ -71,8 +70,8 @@ def test_a_sound_product_is_no_twin():
 def test_fresh_noise_that_is_not_paid_for_is_seen():
     """A product that takes --fresh for a repeat gives old noise and charges nothing."""
 
-    def stale(question, path, options, *, version=None):
-        return ask(question, path, {**options, "fresh": False}, version=version)
+    def stale(question, path, options, *, version=None, folder=None):
+        return ask(question, path, {**options, "fresh": False}, version=version, folder=folder)
 
     finding = run_check(CHECKS["repeat spends once"], Product(ask=stale), quick=True)
 
@@ -84,8 +83,8 @@ def test_fresh_noise_that_is_not_paid_for_is_seen():
 def test_a_copied_file_that_is_answered_anew_is_seen():
     """A product that goes by the file's name gives another answer to the same bytes."""
 
-    def by_name(question, path, options, *, version=None):
-        return ask(question, path, {**options, "ledger": False}, version=version or str(path))
+    def by_name(question, path, options, *, version=None, folder=None):
+        return ask(question, path, {**options, "ledger": False}, version=version or str(path), folder=folder)
 
     finding = run_check(CHECKS["changed data, new noise"], Product(ask=by_name), quick=True)
 
@@ -96,7 +95,7 @@ def test_a_copied_file_that_is_answered_anew_is_seen():
 def test_a_canary_on_the_command_line_is_seen():
     """What a command prints is searched, on either stream."""
 
-    def chatty(words):
+    def chatty(words, _folder):
         rows = Path(words[1]).read_text(encoding="utf-8", errors="replace") if len(words) > 1 else ""
         return Said(code=0, out="popular", err=rows)
 
@@ -110,7 +109,7 @@ def test_a_canary_on_the_command_line_is_seen():
 def test_every_channel_is_heard(way, capsys):
     """A canary in a log record, a warning, printed text or the cause of an error is found."""
 
-    def leak(question, path, options, *, version=None):
+    def leak(question, path, options, *, version=None, folder=None):
         line = path.read_bytes().splitlines()[-1].decode("latin-1")
         if way == "log":
             logging.getLogger("hushcount.made_up").debug("read %s", line)
@@ -120,7 +119,7 @@ def test_every_channel_is_heard(way, capsys):
             print(line)  # noqa: T201 (that is the leak)
         if way == "cause" and path.name == "torn.csv":
             raise UnreadableSource("it cannot be read") from ValueError(line)
-        return ask(question, path, options, version=version)
+        return ask(question, path, options, version=version, folder=folder)
 
     finding = run_check(CHECKS["canaries stay silent"], Product(ask=leak), quick=True)
 
@@ -132,7 +131,7 @@ def test_every_channel_is_heard(way, capsys):
 
 def test_a_search_that_finds_nothing_at_all_is_no_pass():
     """If even a released item is not found in the command's output, the search is deaf and the check fails."""
-    deaf = Product(command=lambda _: Said(code=0, out="", err=""))
+    deaf = Product(command=lambda _words, _folder: Said(code=0, out="", err=""))
     finding = run_check(CHECKS["canaries stay silent"], deaf, quick=True)
 
     assert not finding.holds
@@ -154,8 +153,8 @@ def test_digests_without_a_key_are_found():
 def test_a_product_that_releases_nothing_shows_nothing_about_order():
     """Where no row is released, nothing was compared, and that is no pass."""
 
-    def silent(question, path, options, *, version=None):
-        release = ask(question, path, options, version=version)
+    def silent(question, path, options, *, version=None, folder=None):
+        release = ask(question, path, options, version=version, folder=folder)
         none = release.items[:0]
         empty = None if release.counts is None else release.counts[:0]
         return replace(release, items=none, counts=empty, low=empty, high=empty)
@@ -165,21 +164,22 @@ def test_a_product_that_releases_nothing_shows_nothing_about_order():
     assert not finding.holds
 
 
-def test_the_home_is_given_back():
-    """Within a workspace all files are elsewhere; afterwards the environment is as it was."""
+def test_a_workspace_leaves_nothing_behind(tmp_path):
+    """Within it all files are in its folder, the user's home stays empty, and the environment is not touched."""
     before = dict(os.environ)
     with workspace() as folder:
-        assert home() == folder / "home"
-        assert "HUSHCOUNT_LEDGER" not in os.environ
+        ask("vocab", write_csv(folder / "a.csv", [("p", "x")]), {"ledger": folder / "ledger.sqlite"})
+        assert (folder / "home" / "secret").exists()
 
     assert dict(os.environ) == before
     assert not folder.exists()
+    assert not (tmp_path / "home").exists()
 
 
 def test_a_pinned_engine_only_changes_the_version(tmp_path):
     """It answers as the engine does, under the version that was said."""
-    from hushcount.app.wiring import open_engine  # noqa: PLC0415 (only here)
-    from hushcount.model.queries import Selection  # noqa: PLC0415 (only here)
+    from hushcount.app.wiring import open_engine
+    from hushcount.model.queries import Selection
 
     path = write_csv(tmp_path / "a.csv", [("p", "x"), ("q", "x"), ("q", "y")])
     engine = open_engine(path)

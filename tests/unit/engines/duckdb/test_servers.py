@@ -44,7 +44,7 @@ def cluster():
     """One server for all tests of this file."""
     if find_programs() is None:
         pytest.skip(MISSING)
-    import psycopg  # noqa: PLC0415  an extra
+    import psycopg
 
     with running_cluster() as running:
         with psycopg.connect(running.address) as server:
@@ -85,7 +85,7 @@ SETTINGS = [
 def test_no_setting_of_an_address_changes_the_data(cluster):
     """Time zone, formats, digits, search path: one version, one identity, one place."""
     engines = [open_duckdb(address(cluster, options), table="ev ents") for options in SETTINGS]
-    places = {tuple(map(str, engine.sighting(KEY).finds)) for engine in engines}
+    places = {tuple(map(str, engine.sighting(KEY).binds)) for engine in engines}
 
     assert len({engine.fingerprint(KEY) for engine in engines}) == 1
     assert len({engine.rows_identity(KEY) for engine in engines}) == 1
@@ -102,20 +102,23 @@ def test_the_nearest_schema_is_read(cluster):
     engine = open_duckdb(address(cluster, "&options=-c%20search_path%3Dother,public"))
 
     assert rows(engine.histogram(SELECTION)) == []
-    assert [str(found).rpartition("/")[2] for found in engine.sighting(KEY).finds] == ["other.ev ents"] * 2
+    assert [str(found).rpartition("/")[2] for found in engine.sighting(KEY).binds] == ["other.ev ents"] * 2
 
 
 def test_a_server_that_does_not_tell_its_number(cluster):
     """Then the place is the host as it was named."""
     engine = open_duckdb(address(cluster, user="analyst"))
 
-    assert list(map(str, engine.sighting(KEY).finds)) == ["table:postgresql://localhost:5432/postgres/public.ev ents"]
+    assert list(map(str, engine.sighting(KEY).finds)) == [
+        "table:postgresql://localhost:5432/postgres/public.ev ents",
+        "name:postgresql://localhost:5432/postgres",
+    ]
     assert rows(engine.histogram(SELECTION))[0] == ("many", 45000)
 
 
 def test_the_rows_are_those_of_one_moment(cluster, monkeypatch):
     """What another session commits while rows are copied is not seen, not even in part."""
-    import psycopg  # noqa: PLC0415  an extra
+    import psycopg
 
     copy_rows = servers.copy_rows
 
@@ -142,7 +145,7 @@ def test_the_rows_are_those_of_one_moment(cluster, monkeypatch):
 
 def test_nothing_is_written(cluster):
     """The session may read only: a view that would write is refused."""
-    import psycopg  # noqa: PLC0415  an extra
+    import psycopg
 
     with psycopg.connect(cluster.address) as server:
         server.execute("CREATE SEQUENCE counter")

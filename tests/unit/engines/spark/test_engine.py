@@ -135,7 +135,7 @@ def _failing(canary):
 
 def test_a_failed_job_tells_no_values():
     """Neither in its message nor attached to it; not from Python on a worker, nor from Java."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     engine = open_spark(frame(user=[1, 2], item=[CANARY, CANARY]))
     broken = frame(user=[1], item=[CANARY]).withColumn("item", F.raise_error(F.col("item")).cast("string"))
@@ -174,7 +174,7 @@ def _read_and_write(engine, path):
 
 
 def _unsteady(spark):
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415  heavy
+    from pyspark.sql import functions as F
 
     # New values each time that it is read.
     with spark_session.quietly():
@@ -221,7 +221,7 @@ def test_an_interrupt_cancels_the_group(tmp_path):
         Path(begun).touch()
         return _slow(block)
 
-    from pyspark import InheritableThread  # noqa: PLC0415  heavy
+    from pyspark import InheritableThread
 
     def ask():
         try:
@@ -274,9 +274,9 @@ def _same(block):
 @pytest.fixture(autouse=True)
 def _steps_travel_by_value():
     """Workers know nothing of this module."""
-    import sys  # noqa: PLC0415  only here
+    import sys
 
-    from pyspark import cloudpickle  # noqa: PLC0415  heavy
+    from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     yield

@@ -97,7 +97,7 @@ def test_values_of_all_kinds_are_recognised(tmp_path):
 @pytest.mark.skipif(find_programs() is None, reason=MISSING)
 def test_a_server_holds_the_same_rows():
     """As texts of PostgreSQL, whatever the formats of the session."""
-    import psycopg  # noqa: PLC0415  an extra
+    import psycopg
 
     columns = {name: TABLE[name] for name in ("user", "item", "live")}
     with running_cluster() as cluster:

@@ -1,0 +1,86 @@
+"""A walk: which files of the package one question goes through, in which order, and which calls go upwards.
+
+Read from a trace of the running program, so that the drawing in CONTRIBUTING is what happens and not what was meant.
+A call goes upwards if the function that is called lives in a layer above that of the caller, as a callback does.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from tests.architecture.sources import PACKAGE
+
+LAYERS = (
+    ("cli",),
+    ("audit",),
+    ("library",),
+    ("app",),
+    ("mechanisms", "engines", "ledger"),
+    ("accounting", "noise"),
+    ("model",),
+    ("errors",),
+)
+_LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+_ROOT = str(PACKAGE) + "/"
+
+
+@dataclass(kw_only=True)
+class Walk:
+    """Files in the order in which they are first entered, and the calls between layers that go upwards."""
+
+    files: list[str] = field(default_factory=list)
+    upward: set[tuple[str, str]] = field(default_factory=set)
+
+    def rooms(self) -> list[str]:
+        """The folders in the order in which they are first entered."""
+        return list(dict.fromkeys(room_of(file) for file in self.files))
+
+
+def room_of(file: str) -> str:
+    """The layer's folder that a file is in."""
+    return file.split("/", maxsplit=1)[0].removesuffix(".py")
+
+
+def walk(action: Callable[[], Any]) -> Walk:
+    """Run something and see where it goes. Import of modules is no call."""
+    found = Walk()
+
+    def see(frame: FrameType, event: str, _: object) -> None:
+        file = _own(frame)
+        if event != "call" or file is None or frame.f_code.co_name == "<module>":
+            return
+        if file not in found.files:
+            found.files.append(file)
+        caller = _caller(frame)
+        if caller is not None and _LEVEL.get(room_of(file), 99) < _LEVEL.get(room_of(caller), -1):
+            found.upward.add((caller, file))
+
+    threading.setprofile(see)
+    sys.setprofile(see)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return found
+
+
+def _own(frame: FrameType) -> str | None:
+    name = frame.f_code.co_filename
+    return name.removeprefix(_ROOT) if name.startswith(_ROOT) else None
+
+
+def _caller(frame: FrameType) -> str | None:
+    """The nearest function of ours that led here; modules that are being imported are passed over."""
+    above = frame.f_back
+    while above is not None:
+        file = _own(above)
+        if file is not None and above.f_code.co_name != "<module>":
+            return file
+        above = above.f_back
+    return None

@@ -1,0 +1,61 @@
+"""The command line and Python are two faces of one product: the same price, the same bytes, the same receipt."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import hushcount
+from hushcount.app.forms import estimate_form
+from hushcount.app.sample import write_log
+from hushcount.cli.main import main
+
+ASK = ("--user", "reader", "--item", "article")
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """A made-up log, and a home of the test's own."""
+    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+    path = tmp_path / "log.parquet"
+    write_log(path, 3000)
+    return path
+
+
+def command(*words):
+    """The JSON that a command prints."""
+    done = CliRunner().invoke(main, [str(word) for word in words])
+
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "options"),
+    [
+        ("count", ("--where", "article <> 'x'"), {"where": "article != 'x'"}),
+        ("top", ("-k", 4, "--rho", "0.050"), {"k": 4, "rho": 0.05}),
+        ("vocab", ("--preset", "cautious"), {"preset": "cautious"}),
+    ],
+)
+def test_both_faces_answer_alike(log, question, words, options):
+    """Asked from Python and then at the command line: one charge, and every byte of rows and receipt is the same."""
+    verb = getattr(hushcount, question)
+    release = verb(log, user="reader", item="article", **options)
+    form = command(question, log, *ASK, *words, "--json")
+
+    assert form["rows"] == release.to_dict()
+    assert form["receipt"] == json.loads(release.receipt.to_json())
+    (line,) = command("ledger", "report", "--json")
+    assert line["questions"] == 1
+
+
+@pytest.mark.parametrize("source", ["log.parquet", "never met.parquet"])
+def test_both_faces_tell_the_same_price(log, source):
+    """Before and without any data: the estimate is the same, and reads nothing."""
+    path = log.with_name(source)
+    price = hushcount.estimate(path, user="reader", item="article", question="top", k=5)
+
+    assert command("top", path, *ASK, "-k", 5, "--dry-run", "--json") == json.loads(json.dumps(estimate_form(price)))
