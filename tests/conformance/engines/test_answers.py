@@ -177,10 +177,16 @@ def test_describe_names_the_columns(any_opened):
 
 
 def test_an_unknown_column_is_told(any_opened):
-    """The error lists the columns and suggests the nearest, for the person, the item, the text and the filter."""
+    """The error lists the columns and suggests the nearest, for the person, the item, the text and the filter.
+
+    Of CSV only the nearest: where the first line is missing, the list would be somebody's values. Of JSON nothing.
+    """
     engine = any_opened(TABLE)
-    if not engine.describe().listed:
-        pytest.skip("any column may be named")
+    described = engine.describe()
+    listed = "; the columns are user, item, age, tag, day" if described.told else ""
+    if not described.listed:
+        assert engine.validate(Selection(user="usr", item="item")) is None
+        return
     for selection in (
         Selection(user="usr", item="item"),
         Selection(user="tag", item="usr"),
@@ -191,10 +197,8 @@ def test_an_unknown_column_is_told(any_opened):
             with pytest.raises(UnknownColumn) as caught:
                 ask(selection)
 
-            assert str(caught.value) == (
-                "there is no column 'usr'; the columns are user, item, age, tag, day. Did you mean 'user'?"
-            )
-            assert caught.value.columns == tuple(TABLE)
+            assert str(caught.value) == f"there is no column 'usr'{listed}. Did you mean 'user'?"
+            assert caught.value.columns == (tuple(TABLE) if described.told else ())
             assert caught.value.nearest == "user"
 
 

@@ -23,7 +23,7 @@ from tests.unit.app.made_engine import made_engine
     ],
 )
 def test_coverage(question, options):
-    """Over repeated releases of known data, the true count is inside 93 to 97 times in 100."""
+    """Over repeated releases of known data, the true count is inside about 95 times in 100."""
     engine, nobody = made_engine(), passing_setting()
     truth = {f"item-{j}": 4000 - 500 * j for j in range(8)}
     inside, rows = 0, 0
@@ -34,5 +34,6 @@ def test_coverage(question, options):
             inside += low <= truth[item] <= high
             rows += 1
 
-    # Three standard deviations of a share of 95 % over 2500 rows are 1.3 points.
-    assert 0.93 <= inside / rows <= 0.97 + (0.01 if math.isclose(inside, rows) else 0)
+    # Whole numbers cover a little more than 95 %, up to 96. Of 2500 rows 97.5 % is then four standard deviations away,
+    # while intervals that are a fifth too wide (98.1 %) or too narrow (88 %) are found 98 times in 100 or more.
+    assert 0.93 <= inside / rows <= 0.975 + (0.01 if math.isclose(inside, rows) else 0)

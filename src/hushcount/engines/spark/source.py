@@ -60,7 +60,7 @@ class SparkSource:
 
     def describe(self) -> Description:
         """The columns as everybody else knows them."""
-        told = self.files is None or self.files.format == "parquet"
+        told = self.files is None or self.files.format not in {"csv", "tsv"}
         return Description(
             columns=tuple(column.plain for column in self.columns), listed=self.objects is None, told=told
         )
