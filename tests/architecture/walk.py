@@ -6,14 +6,19 @@ A call goes upwards if the function that is called lives in a layer above that o
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tests.architecture.sources import PACKAGE
+from click.testing import CliRunner
+
+from hushcount.cli.main import main
+from tests.architecture.sources import PACKAGE, ROOT
 
 LAYERS = (
     ("cli",),
@@ -68,6 +73,31 @@ def walk(action: Callable[[], Any]) -> Walk:
         sys.setprofile(None)
         threading.setprofile(None)
     return found
+
+
+def walk_command(home: Path, *words: str) -> Walk:
+    """The walk of one command, with a home of its own."""
+
+    def ask() -> None:
+        done = CliRunner().invoke(main, list(words), env={"HUSHCOUNT_HOME": str(home)})
+        assert done.exit_code == 0, done.output
+
+    return walk(ask)
+
+
+def assert_drawn(name: str, traced: Walk) -> None:
+    """CONTRIBUTING names the files of this walk in the order in which they are entered, and every layer's folder."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawn = re.search(rf"^```walk {name}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert drawn is not None
+    files = re.findall(r"[a-z_]+(?:/[a-z_]+)*\.py", drawn.group(1))
+
+    assert files == [file for file in traced.files if file in files]
+    missing = {room_of(file) for file in traced.files} - {room_of(file) for file in files}
+    assert not missing
+    told = re.search(r"About (\d+) files", drawn.group(1))
+    assert told is not None
+    assert abs(len(traced.files) - int(told.group(1))) <= 5, len(traced.files)
 
 
 def _own(frame: FrameType) -> str | None:
