@@ -1,0 +1,1 @@
+"""The service: what a live HTTP API does, without HTTP."""

@@ -1,0 +1,160 @@
+"""The budget as a service: reservations of other programs, so that a nightly job spends from the same account.
+
+LinkedIn's three methods, made safe: `check` binds nothing, `update` is reserve and settle in one step and refused if it
+does not fit, `get` tells what is left. A program says its worst case before it reads, and what it used afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from hushcount.app.forms import balance_form
+from hushcount.app.serving.callers import Caller, require
+from hushcount.app.serving.ids import new_id
+from hushcount.app.serving.offers import Offer
+from hushcount.app.serving.service import Service
+from hushcount.errors import InvalidParameter, NotFound
+from hushcount.ledger.ledger import Account, Ask, Quote, Reservation, StoredRelease
+from hushcount.model.amounts import amount
+from hushcount.model.costs import Concentrated, Cost, Failure
+
+_KIND = "hold"
+# What a program does is not known here: its answers are its own, so no version and no repeat.
+_VERSION = "the program's own"
+_LONGEST = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What a program wants to spend.
+
+    Attributes:
+        dataset: the data set's name.
+        analyst: whose account pays; the program's own unless it may speak for others.
+        rho: the worst case as zCDP, exact, as text.
+        delta: the probability of failure.
+        what: what for, in a few words.
+        lifetime: how long it is held.
+    """
+
+    dataset: str
+    analyst: str | None
+    rho: str
+    delta: str
+    what: str
+    lifetime: timedelta
+
+
+def cost_of(said: Mapping[str, str]) -> Cost:
+    """A cost as programs say it: rho, and delta where there is one."""
+    unknown = sorted(set(said) - {"rho", "delta"})
+    if unknown or "rho" not in said:
+        raise InvalidParameter("cost", unknown[0] if unknown else "no rho", "rho, and delta if there is one")
+    rho, delta = amount("rho", said["rho"]), amount("delta", said.get("delta", "0"))
+    return Cost.of(*([Concentrated(rho=rho)] if rho else []), *([Failure(delta=delta)] if delta else []))
+
+
+def check(service: Service, caller: Caller, wish: Spending) -> dict[str, Any]:
+    """Whether it would fit now. Binds nothing."""
+    quote = _quote(service, caller, wish)
+    return {"fits": quote.refusal is None, "more": quote.more}
+
+
+def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> dict[str, Any]:
+    """Hold the worst case. The same key gives the same reservation again."""
+    offer, ask = _ask(service, caller, wish, key=key)
+    held = service.ledger.reserve(ask)
+    # Data may be read from now on, by a program that is not seen: it cannot be given back by being forgotten.
+    name = _remembered(service, caller, offer, ask)
+    if isinstance(held, StoredRelease):
+        return {"id": name, "state": "settled", "charged": _exact(held)}
+    return {"id": name, "state": "open", "expires": held.expires.isoformat(), "mode": held.mode}
+
+
+def settle(service: Service, caller: Caller, name: str, said: Mapping[str, str]) -> dict[str, Any]:
+    """Charge what was used and give back the rest."""
+    held = _own(service, caller, name)
+    if isinstance(held, StoredRelease):
+        return {"charged": _exact(held), "proof": {"seq": held.proof.seq, "hash": held.proof.hash}}
+    service.ledger.touch(held)
+    stored = service.ledger.settle(held, cost_of(said), payload=json.dumps({"settled": dict(said)}).encode())
+    return {"charged": _exact(stored), "proof": {"seq": stored.proof.seq, "hash": stored.proof.hash}}
+
+
+def give_back(service: Service, caller: Caller, name: str) -> None:
+    """Free a reservation for which nothing was read. The program says so; it is trusted as it is with its cost."""
+    held = _own(service, caller, name)
+    if isinstance(held, Reservation):
+        service.ledger.refund(held)
+
+
+def update(service: Service, caller: Caller, wish: Spending, *, key: str) -> dict[str, Any]:
+    """Reserve and settle in one step, as LinkedIn's updateBudget, but refused if it does not fit."""
+    made = reserve(service, caller, wish, key=key)
+    said = {"rho": wish.rho, "delta": wish.delta}
+    return settle(service, caller, str(made["id"]), said)
+
+
+def balance(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:
+    """What is left for the program, as LinkedIn's getBudget."""
+    offer = require(service, caller, service.offers, dataset, "owner", "program", "analyst", deed="see its budget")
+    population = service.offers.population(offer)
+    own = service.ledger.balance(Account(kind="analyst", name=caller.name, entity=population))
+    return {"dataset": offer.name, "account": balance_form(own)}
+
+
+def _quote(service: Service, caller: Caller, wish: Spending) -> Quote:
+    return service.ledger.check(_ask(service, caller, wish, key="a check")[1])
+
+
+def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> tuple[Offer, Ask]:
+    offer = require(service, caller, service.offers, wish.dataset, "owner", "program", deed="hold budget")
+    if wish.analyst not in {None, caller.name}:
+        # Only an owner may spend from another person's account.
+        require(service, caller, service.offers, wish.dataset, "owner", deed="spend from another account")
+    if not timedelta(0) < wish.lifetime <= _LONGEST:
+        raise InvalidParameter("lifetime", str(wish.lifetime), "above zero and at most seven days")
+    ask = Ask(
+        analyst=wish.analyst or caller.name,
+        dataset=offer.id,
+        version=_VERSION,
+        query=f"{caller.name}/{key}",
+        cost=cost_of({"rho": wish.rho, "delta": wish.delta}),
+        key=key,
+        fresh=True,
+        what=wish.what,
+        lifetime=wish.lifetime,
+        token=None if caller.token is None else caller.token.id,
+    )
+    return offer, ask
+
+
+def _remembered(service: Service, caller: Caller, offer: Offer, ask: Ask) -> str:
+    """The name of a reservation, the same for the same key."""
+    place = f"{caller.name}\n{ask.analyst}\n{ask.key}"
+    found = service.ledger.records.find(_KIND, place)
+    if found is not None:
+        return str(found.body["name"])
+    name = new_id("h")
+    body = {"name": name, "analyst": ask.analyst, "key": ask.key, "dataset": offer.id}
+    service.ledger.records.put(_KIND, place, body, owner=caller.name, by=caller.name)
+    service.ledger.records.put(_KIND, name, body, owner=caller.name, by=caller.name)
+    return name
+
+
+def _own(service: Service, caller: Caller, name: str) -> Reservation | StoredRelease:
+    found = service.ledger.records.find(_KIND, name)
+    if found is None or found.owner != caller.name:
+        raise NotFound(f"there is no reservation {name!r}")
+    held = service.ledger.recall(found.body["analyst"], found.body["key"])
+    if held is None:
+        raise NotFound(f"there is no reservation {name!r}")
+    return held
+
+
+def _exact(stored: StoredRelease) -> dict[str, str]:
+    return {"rho": str(stored.charged.rho), "delta": str(stored.charged.delta)}

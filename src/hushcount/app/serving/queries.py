@@ -1,0 +1,177 @@
+"""Queries: price, rehearse, release. The first two cost nothing; the third is a job, and the reservation is the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from hushcount.accounting import zcdp
+from hushcount.app.serving.asking import Wanted, read_request, refuse_dear, want
+from hushcount.app.serving.callers import Caller, require
+from hushcount.app.serving.ids import new_id
+from hushcount.app.serving.offers import Offer
+from hushcount.app.serving.prices import price_form
+from hushcount.app.serving.problems import Problem
+from hushcount.app.serving.rehearsal import rehearse
+from hushcount.app.serving.releases import made_up_form
+from hushcount.app.serving.running import standard_releases
+from hushcount.app.serving.service import Service
+from hushcount.app.serving.tasks import Task, flight_of
+from hushcount.app.serving.timing import in_time, visible
+from hushcount.app.words import in_releases
+from hushcount.errors import BudgetExhausted, Busy, InvalidParameter, NotFound, OverMaxCost
+from hushcount.ledger.jobs import Job, NewJob, State
+from hushcount.ledger.ledger import Quote
+from hushcount.ledger.refusal import error as refused
+
+WAITING = "waiting for the same question, asked by somebody else a moment ago"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A job as its caller may see it now: hidden behind the grid until its moment comes.
+
+    Attributes:
+        job: the job.
+        state: as it may be seen.
+        stage: a fixed word for how far it is; nothing taken from the data.
+        problem: why there is no answer, if so.
+        moment: when the end of a job that has ended becomes visible; None if it is, or has not ended.
+    """
+
+    job: Job
+    state: State
+    stage: str
+    problem: Problem | None
+    moment: datetime | None
+
+
+def price(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
+    """What a question would cost, how accurate it would be, what is left. Nothing is charged."""
+    offer = _granted(service, caller, task, deed="price questions")
+    wanted, quote = _quoted(service, caller, offer, task)
+    return price_form(wanted, quote, presets=service.config.privacy.presets)
+
+
+def practise(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
+    """The question answered on a look-alike of the data. Nothing is charged."""
+    offer = _granted(service, caller, task, deed="rehearse questions")
+    wanted, _ = _quoted(service, caller, offer, task)
+    return made_up_form(rehearse(wanted.request), wanted)
+
+
+def release(service: Service, caller: Caller, task: Task, *, key: str) -> Job:
+    """Take a question, or join it if the caller's key asked it before. Returns at once; the job runs in a thread.
+
+    Raises:
+        KeyReused: the key came with another question.
+        OverMaxCost: it may cost more than the caller allowed.
+        BudgetExhausted: it does not fit.
+        Busy: the store has enough to do, or the server is stopping.
+    """
+    offer = require(service, caller, service.offers, task.dataset, "owner", "analyst", deed="release answers")
+    found = service.ledger.jobs.of_key(caller.name, key)
+    # A retry joins what there is: it needs no room, and the data may have changed since.
+    if found is None:
+        _refuse_hopeless(service, caller, offer, task)
+    request = read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
+    name = new_id("q")
+    new = NewJob(
+        id=name,
+        analyst=caller.name,
+        key=key,
+        dataset=offer.id,
+        body=task.to_json(),
+        question=flight_of(request, offer.id, job=name),
+    )
+    job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
+    if fresh and job.state == "running":
+        service.runner.run(job)
+    elif fresh:
+        service.runner.park(job)
+    return job
+
+
+def find(service: Service, caller: Caller, name: str) -> Job:
+    """A job of the caller's own, or any of a data set that they own or audit; else there is none."""
+    job = service.ledger.jobs.find(name)
+    if job is None:
+        raise NotFound(f"there is no query {name!r}")
+    if job.analyst != caller.name:
+        require(service, caller, service.offers, _name_of(service, job), "owner", "auditor", deed="see it")
+    return job
+
+
+def show(service: Service, job: Job) -> Shown:
+    """A job as it may be seen at the moment at which it was read."""
+    timing = service.config.privacy.timing
+    ended = job.state in {"done", "failed", "cancelled"}
+    stage = service.runner.stage(job) if job.state == "running" else WAITING if job.state == "waiting" else ""
+    if timing.kind == "fixed" and job.read >= job.made + timing.step and not (
+        ended and in_time(timing, job.made, job.changed)
+    ):
+        late = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
+        return Shown(job=job, state="failed", stage="", problem=late, moment=None)
+    if not ended:
+        return Shown(job=job, state=job.state, stage=stage, problem=None, moment=None)
+    moment = visible(timing, job.made, job.changed)
+    if moment > job.read:
+        return Shown(job=job, state="running", stage="adding noise", problem=None, moment=moment)
+    problem = None if job.state == "done" else Problem.from_text(job.outcome)
+    return Shown(job=job, state=job.state, stage="", problem=problem, moment=None)
+
+
+def cancel(service: Service, caller: Caller, name: str) -> Job:
+    """Wish for the end of the caller's own job."""
+    job = service.ledger.jobs.find(name)
+    if job is None or job.analyst != caller.name:
+        raise NotFound(f"there is no query {name!r}")
+    return service.runner.stop(name)
+
+
+def _granted(service: Service, caller: Caller, task: Task, *, deed: str) -> Offer:
+    return require(service, caller, service.offers, task.dataset, "owner", "analyst", "reader", deed=deed)
+
+
+def _quoted(service: Service, caller: Caller, offer: Offer, task: Task) -> tuple[Wanted, Quote]:
+    presets = service.config.privacy.presets
+    request = read_request(offer, task.question, task.said, presets=presets)
+    with service.stores.look(offer) as engine:
+        wanted = want(request, offer, engine, service.of(caller.name), token=task.token)
+    refuse_dear(wanted, presets)
+    return wanted, service.ledger.check(wanted.ask)
+
+
+def _refuse_hopeless(service: Service, caller: Caller, offer: Offer, task: Task) -> None:
+    """Refuse what would be refused anyway, before a job is made of it. The reservation decides all the same."""
+    if service.runner.leaving:
+        raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
+    service.stores.refuse_full(offer)
+    wanted, quote = _quoted(service, caller, offer, task)
+    if task.most is not None:
+        most = _checked_most(task.most)
+        worst = zcdp.spent(wanted.estimate.cost)
+        if quote.charge.rho > most.rho or quote.charge.delta > most.delta:
+            raise OverMaxCost(
+                f"it may cost {in_releases(worst):.3g} standard releases, and you allow {task.most}. Nothing was charged."
+            )
+    if quote.refusal is not None:
+        raise refused(quote.refusal)
+
+
+def _checked_most(said: str) -> Any:
+    try:
+        if not Decimal(said) >= 0:
+            raise InvalidOperation
+        return standard_releases(said)
+    except InvalidOperation:
+        raise InvalidParameter("max_cost", said, "a number of standard releases, such as 1 or 0.5") from None
+
+
+def _name_of(service: Service, job: Job) -> str:
+    return service.offers.by_id(job.dataset).name
+
+
+__all__ = ["BudgetExhausted", "Shown", "cancel", "find", "practise", "price", "release", "show"]

@@ -1,0 +1,154 @@
+"""Releases: the stored answer of a query, for ever, in the form in which it leaves.
+
+Everything here is made of the bytes that the ledger stored, and of nothing else, so the same release always reads the
+same: whoever asks, on whichever machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hushcount.accounting import zcdp
+from hushcount.app.receipt import cutoff_sentence
+from hushcount.app.release import Release
+from hushcount.app.serving.asking import Wanted
+from hushcount.app.serving.callers import Caller, require
+from hushcount.app.serving.ids import with_prefix
+from hushcount.app.serving.rehearsal import MADE_UP
+from hushcount.app.serving.saved import is_published
+from hushcount.app.serving.service import Service
+from hushcount.app.words import in_releases
+from hushcount.errors import NotFound
+from hushcount.ledger.jobs import Job
+from hushcount.ledger.ledger import StoredRelease
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A query that was answered, with the answer as it was stored."""
+
+    job: Job
+    dataset: str
+    stored: StoredRelease
+
+    @property
+    def id(self) -> str:
+        """What the release is called: r_x of the query q_x."""
+        return with_prefix(self.job.id, "r")
+
+    @property
+    def etag(self) -> str:
+        """A digest of the stored bytes: they never change."""
+        return hashlib.sha256(self.stored.payload).hexdigest()[:32]
+
+    @property
+    def release(self) -> Release:
+        """The answer."""
+        return Release.from_bytes(self.stored.payload)
+
+
+def find_release(service: Service, caller: Caller, name: str) -> Answered:
+    """A release that the caller may read: their own, one of a data set that they own or audit, or a published one."""
+    job = service.ledger.jobs.find(with_prefix(name, "q"))
+    if job is None or not name.startswith("r_") or job.state != "done":
+        raise NotFound(f"there is no release {name!r}")
+    offer = service.offers.by_id(job.dataset)
+    if job.analyst != caller.name:
+        roles = ("owner", "auditor", "analyst", "reader") if is_published(service, job) else ("owner", "auditor")
+        require(service, caller, service.offers, offer.name, *roles, deed="read it")
+    return answered(service, job)
+
+
+def answered(service: Service, job: Job) -> Answered:
+    """The stored answer of a job that is done."""
+    stored = service.ledger.recall(job.analyst, job.key)
+    if not isinstance(stored, StoredRelease):
+        raise NotFound(f"there is no release {with_prefix(job.id, 'r')!r}")
+    return Answered(job=job, dataset=service.offers.by_id(job.dataset).name, stored=stored)
+
+
+def release_form(answered: Answered) -> dict[str, Any]:
+    """A release as API part 5.3 shows it."""
+    release = answered.release
+    receipt = release.receipt
+    return {
+        "id": answered.id,
+        "dataset": answered.dataset,
+        **answer_form(release),
+        "protects": f"everything that any one {receipt.user} did in {answered.dataset}",
+        "made": receipt.made,
+        "data_version": receipt.data_version,
+        "enforced": answered.stored.mode == "enforce",
+        "stored": answered.etag,
+    }
+
+
+def made_up_form(release: Release, wanted: Wanted) -> dict[str, Any]:
+    """A rehearsal: as a release, and marked in every way."""
+    return {
+        "mode": "rehearse",
+        "made_up": True,
+        "release": {"id": None, "dataset": wanted.offer.name, "made_up": True, **answer_form(release)},
+        "cost": {"releases": 0},
+    }
+
+
+def answer_form(release: Release) -> dict[str, Any]:
+    """The rows of an answer and what there is to know of them. An answer is complete, or it is none."""
+    columns = release.to_dict()
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    with_counts = release.counts is not None
+    return {
+        "complete": True,
+        "shown": len(rows),
+        "cutoff": release.cutoff,
+        "rows": rows,
+        "interval": {"level": 0.95, "holds": "for each row"} if with_counts else None,
+        "notes": _notes(release),
+        "cost": release.cost.to_json(),
+        "receipt": receipt_form(release),
+    }
+
+
+def receipt_form(release: Release) -> dict[str, Any]:
+    """The receipt, for people and for programs."""
+    receipt = release.receipt
+    return {**receipt_fields(release), "words": receipt.to_text()}
+
+
+def receipt_fields(release: Release) -> Mapping[str, Any]:
+    """The receipt's fields by name."""
+    from dataclasses import asdict
+
+    return asdict(release.receipt)
+
+
+def cost_form(answered: Answered) -> dict[str, Any]:
+    """What the query cost its caller: held, charged, given back."""
+    stored = answered.stored
+    charged, held = in_releases(stored.charged), in_releases(stored.held)
+    return {
+        "releases": charged,
+        "held": held,
+        "given_back": max(0.0, held - charged),
+        "repeated": stored.repeated,
+        "expert": {"rho": str(stored.charged.rho), "delta": str(stored.charged.delta)},
+    }
+
+
+def worst_case(wanted: Wanted) -> float:
+    """What a question costs at most, in standard releases."""
+    return in_releases(zcdp.spent(wanted.estimate.cost))
+
+
+def _notes(release: Release) -> list[str]:
+    notes = list(release.notes)
+    if release.receipt.cutoff is not None:
+        notes.append(cutoff_sentence(release.receipt))
+    return notes
+
+
+__all__ = ["MADE_UP", "Answered", "answer_form", "answered", "cost_form", "find_release", "made_up_form", "release_form"]

@@ -1,0 +1,250 @@
+"""Running: the questions that this worker answers, each in a thread, each as a row that any other worker can take up.
+
+The reservation in the ledger is the job; its row beside it says who runs it and how far it is. A worker tells every
+second that it is alive. The jobs of one that fell silent wait, and whoever is first takes them up: under the same key
+the ledger gives the same reservation, and so the same noise, the same bytes and no second charge.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
+
+from hushcount.accounting.spent import EXACT, Spent
+from hushcount.app.answer import Call, answer
+from hushcount.app.serving.asking import read_request
+from hushcount.app.serving.offers import Offer
+from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.tasks import Task
+from hushcount.app.setting import Setting
+from hushcount.errors import Cancelled, HushcountError, LedgerUnavailable, StoreFailed, UnreadableSource
+from hushcount.ledger.jobs import Job, State
+from hushcount.ledger.ledger import Ledger
+from hushcount.model.budgets import STANDARD
+
+BEAT = timedelta(seconds=1)
+# So long may a worker be silent: a machine that is only slow must not be taken for dead, or data is read twice.
+SILENCE = timedelta(seconds=10)
+# How often a store that failed is asked again, while its reservation is held anyway.
+_TRIES = 3
+_log = logging.getLogger("hushcount.serving")
+
+
+@dataclass(slots=True)
+class _Run:
+    """One job under way in this process."""
+
+    stage: str
+    done: Future[None]
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+class Runner:
+    """The jobs of one worker. Safe for any number of threads.
+
+    Args:
+        setting: the secret and the ledger.
+        stores: the data.
+        find: the data set of a name.
+        worker: what this worker is called, unlike any other.
+        presets: what may be chosen here.
+        threads: how many questions may be under way at once.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        stores: Stores,
+        find: Callable[[str], Offer],
+        *,
+        worker: str,
+        presets: tuple[str, ...],
+        threads: int = 32,
+    ) -> None:
+        if setting.ledger is None:
+            raise LookupError("a service without a ledger")
+        self._setting, self._stores, self._find = setting, stores, find
+        self._ledger: Ledger = setting.ledger
+        self.worker, self._presets = worker, presets
+        self._own: dict[str, _Run] = {}
+        # Jobs that wait here for another one that asks the same.
+        self._parked: set[str] = set()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="question")
+        self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin to tell that this worker lives, and to take up what others left."""
+        self._watch.start()
+
+    @property
+    def leaving(self) -> bool:
+        """Whether new questions are turned away."""
+        return self._closing.is_set()
+
+    def run(self, job: Job) -> None:
+        """Run a job that is this worker's."""
+        with self._lock:
+            if job.id in self._own or self._closing.is_set():
+                return
+            run = self._own[job.id] = _Run(stage=job.stage, done=Future())
+        self._pool.submit(self._run, job, run)
+
+    def park(self, job: Job) -> None:
+        """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""
+        with self._lock:
+            self._parked.add(job.id)
+
+    def under_way(self, job: str) -> Future[None] | None:
+        """What ends when a job of this worker does; None if it is not this worker's."""
+        with self._lock:
+            run = self._own.get(job)
+            return None if run is None else run.done
+
+    def stage(self, job: Job) -> str:
+        """How far a job is, as far as is known."""
+        with self._lock:
+            run = self._own.get(job.id)
+            return job.stage if run is None else run.stage
+
+    def stop(self, job: str) -> Job:
+        """Wish for a job's end. One for which no data was read yet ends free of charge; else it is answered."""
+        with self._lock:
+            run = self._own.get(job)
+            if run is not None:
+                run.stopped.set()
+        return self._ledger.jobs.stop(job)
+
+    def close(self, grace: timedelta) -> None:
+        """Take no new questions, give those under way some time, and leave the rest to other workers."""
+        self._closing.set()
+        with self._lock:
+            running = [run.done for run in self._own.values()]
+        deadline = threading.Event()
+        timer = threading.Timer(grace.total_seconds(), deadline.set)
+        timer.daemon = True
+        timer.start()
+        for done in running:
+            while not done.done() and not deadline.wait(0.02):
+                pass
+        timer.cancel()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        try:
+            self._ledger.jobs.leave(self.worker)
+        except HushcountError:
+            _log.warning("the ledger could not be told that this worker leaves; others wait until it is silent")
+
+    # -- one job ---------------------------------------------------------------------------------------------------
+
+    def _run(self, job: Job, run: _Run) -> None:
+        try:
+            state, problem = self._answered(job, run)
+            outcome = "{}" if problem is None else json.dumps(problem.to_form(), ensure_ascii=True)
+            self._ledger.jobs.finish(job.id, worker=self.worker, state=state, outcome=outcome)
+        except LedgerUnavailable:
+            # The job stays as it is: whoever reaches the ledger again takes it up once this worker's time is over.
+            _log.warning("the ledger could not be reached", extra={"job": job.id})
+        finally:
+            with self._lock:
+                self._own.pop(job.id, None)
+                self._parked.discard(job.id)
+                parked = bool(self._parked)
+            run.done.set_result(None)
+        if parked and not self._closing.is_set():
+            with suppress(HushcountError):
+                self._take_up()
+
+    def _answered(self, job: Job, run: _Run) -> tuple[State, Problem | None]:
+        """Answer a job; what became of it, and the problem if there is no answer."""
+        for left in reversed(range(_TRIES)):
+            try:
+                self._answer(job, run)
+            except Cancelled as error:
+                return "cancelled", problem_of(error)
+            except LedgerUnavailable:
+                raise
+            except (StoreFailed, UnreadableSource) as error:
+                charged = self._charged(job)
+                # Nothing was held yet: nothing is lost if whoever asked tries again.
+                if not charged or not left or self._closing.is_set():
+                    return "failed", problem_of(error, charged=charged)
+            except HushcountError as error:
+                return "failed", problem_of(error, charged=self._charged(job))
+            except Exception as error:  # a bug; nothing of it may reach the caller, and the job must end
+                _log.exception("a question failed inside", extra={"job": job.id, "kind": type(error).__name__})
+                return "failed", problem_of(error, charged=self._charged(job))
+            else:
+                return "done", None
+        raise AssertionError("a job that ended in no way")  # pragma: no cover
+
+    def _answer(self, job: Job, run: _Run) -> None:
+        task = Task.from_json(job.body)
+        offer = self._find(task.dataset)
+        request = read_request(offer, task.question, task.said, presets=self._presets)
+        setting = replace(self._setting, analyst=job.analyst)
+
+        def say(stage: str) -> None:
+            run.stage = stage
+
+        call = Call(
+            dataset=offer.name,
+            key=job.key,
+            say=say,
+            token=task.token,
+            lifetime=self._stores.lifetime(offer),
+            most=None if task.most is None else standard_releases(task.most),
+            stopped=run.stopped.is_set,
+        )
+        with self._stores.lend(offer) as engine:
+            answer(request, engine, setting, call=call)
+
+    def _charged(self, job: Job) -> bool | None:
+        try:
+            return self._ledger.recall(job.analyst, job.key) is not None
+        except HushcountError:
+            return None
+
+    # -- others' jobs ----------------------------------------------------------------------------------------------
+
+    def _watching(self) -> None:
+        while not self._closing.wait(BEAT.total_seconds()):
+            try:
+                self._beat()
+                self._take_up()
+            except HushcountError:
+                _log.warning("the ledger could not be reached; trying again")
+            except Exception:  # the heartbeat must go on, or the jobs of a living worker are run twice
+                _log.exception("the heartbeat stumbled")
+
+    def _beat(self) -> None:
+        with self._lock:
+            stages = {name: run.stage for name, run in self._own.items()}
+        if not stages:
+            return
+        for name in self._ledger.jobs.tell(stages, worker=self.worker):
+            with self._lock:
+                run = self._own.get(name)
+            if run is not None:
+                run.stopped.set()
+
+    def _take_up(self) -> None:
+        for job in self._ledger.jobs.waiting(stale=SILENCE):
+            if self._closing.is_set():
+                return
+            if self._ledger.jobs.claim(job.id, worker=self.worker):
+                self.run(job)
+
+
+def standard_releases(count: str) -> Spent:
+    """So many standard releases, as an exact amount."""
+    times = Decimal(count)
+    return Spent(rho=EXACT.multiply(times, STANDARD.rho), delta=EXACT.multiply(times, STANDARD.delta))

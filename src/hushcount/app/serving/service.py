@@ -1,0 +1,57 @@
+"""A service: all that one worker needs to answer callers, opened once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from hushcount.app.serving.config import Config
+from hushcount.app.serving.offers import Offers
+from hushcount.app.serving.running import Runner
+from hushcount.app.serving.stores import Stores
+from hushcount.app.setting import Setting
+from hushcount.ledger.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One worker's service. Shared by all its threads.
+
+    Attributes:
+        config: how it was set up.
+        setting: the secret and the ledger.
+        offers: the data sets that are served.
+        stores: their data, open.
+        runner: the questions under way.
+        token_key: under which tokens are kept.
+    """
+
+    config: Config
+    setting: Setting
+    offers: Offers
+    stores: Stores
+    runner: Runner
+    token_key: bytes
+
+    @property
+    def ledger(self) -> Ledger:
+        """Who keeps count."""
+        if self.setting.ledger is None:
+            raise LookupError("a service without a ledger")
+        return self.setting.ledger
+
+    def of(self, analyst: str) -> Setting:
+        """The setting of one caller's questions."""
+        return replace(self.setting, analyst=analyst)
+
+    def close(self) -> None:
+        """Give questions under way their time, then let go of everything."""
+        self.runner.close(self.config.server.graceful)
+        self.stores.close()
+        self.setting.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
