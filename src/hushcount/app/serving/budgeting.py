@@ -6,6 +6,7 @@ does not fit, `get` tells what is left. A program says its worst case before it 
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,15 +15,12 @@ from typing import Any
 
 from hushcount.app.forms import balance_form
 from hushcount.app.serving.callers import Caller, require
-from hushcount.app.serving.ids import new_id
-from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.service import Service
 from hushcount.errors import InvalidParameter, NotFound
 from hushcount.ledger.ledger import Account, Ask, Quote, Reservation, StoredRelease
 from hushcount.model.amounts import amount
 from hushcount.model.costs import Concentrated, Cost, Failure
 
-_KIND = "hold"
 # What a program does is not known here: its answers are its own, so no version and no repeat.
 _VERSION = "the program's own"
 _LONGEST = timedelta(days=7)
@@ -66,10 +64,10 @@ def check(service: Service, caller: Caller, wish: Spending) -> dict[str, Any]:
 
 def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> dict[str, Any]:
     """Hold the worst case. The same key gives the same reservation again."""
-    offer, ask = _ask(service, caller, wish, key=key)
+    ask = _ask(service, caller, wish, key=key)
     held = service.ledger.reserve(ask)
     # Data may be read from now on, by a program that is not seen: it cannot be given back by being forgotten.
-    name = _remembered(service, caller, offer, ask)
+    name = _named(caller, ask)
     if isinstance(held, StoredRelease):
         return {"id": name, "state": "settled", "charged": _exact(held)}
     return {"id": name, "state": "open", "expires": held.expires.isoformat(), "mode": held.mode}
@@ -108,17 +106,17 @@ def balance(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:
 
 
 def _quote(service: Service, caller: Caller, wish: Spending) -> Quote:
-    return service.ledger.check(_ask(service, caller, wish, key="a check")[1])
+    return service.ledger.check(_ask(service, caller, wish, key="a check"))
 
 
-def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> tuple[Offer, Ask]:
+def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
     offer = require(service, caller, service.offers, wish.dataset, "owner", "program", deed="hold budget")
     if wish.analyst not in {None, caller.name}:
         # Only an owner may spend from another person's account.
         require(service, caller, service.offers, wish.dataset, "owner", deed="spend from another account")
     if not timedelta(0) < wish.lifetime <= _LONGEST:
         raise InvalidParameter("lifetime", str(wish.lifetime), "above zero and at most seven days")
-    ask = Ask(
+    return Ask(
         analyst=wish.analyst or caller.name,
         dataset=offer.id,
         version=_VERSION,
@@ -130,29 +128,25 @@ def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> tuple
         lifetime=wish.lifetime,
         token=None if caller.token is None else caller.token.id,
     )
-    return offer, ask
 
 
-def _remembered(service: Service, caller: Caller, offer: Offer, ask: Ask) -> str:
-    """The name of a reservation, the same for the same key."""
-    place = f"{caller.name}\n{ask.analyst}\n{ask.key}"
-    found = service.ledger.records.find(_KIND, place)
-    if found is not None:
-        return str(found.body["name"])
-    name = new_id("h")
-    body = {"name": name, "analyst": ask.analyst, "key": ask.key, "dataset": offer.id}
-    service.ledger.records.put(_KIND, place, body, owner=caller.name, by=caller.name)
-    service.ledger.records.put(_KIND, name, body, owner=caller.name, by=caller.name)
-    return name
+def _named(caller: Caller, ask: Ask) -> str:
+    """What a reservation is called: who holds it, whose account pays and under which key. Nothing needs to be kept."""
+    said = json.dumps([caller.name, ask.analyst, ask.key]).encode()
+    return f"h_{base64.b32encode(said).decode().rstrip('=').lower()}"
 
 
 def _own(service: Service, caller: Caller, name: str) -> Reservation | StoredRelease:
-    found = service.ledger.records.find(_KIND, name)
-    if found is None or found.owner != caller.name:
-        raise NotFound(f"there is no reservation {name!r}")
-    held = service.ledger.recall(found.body["analyst"], found.body["key"])
+    """A reservation of the caller's own; nobody learns of others'."""
+    missing = NotFound(f"there is no reservation {name[:80]!r}")
+    code = name.removeprefix("h_").upper()
+    try:
+        holder, analyst, key = json.loads(base64.b32decode(code + "=" * (-len(code) % 8)))
+    except (ValueError, TypeError):
+        raise missing from None
+    held = service.ledger.recall(analyst, key) if holder == caller.name else None
     if held is None:
-        raise NotFound(f"there is no reservation {name!r}")
+        raise missing
     return held
 
 
