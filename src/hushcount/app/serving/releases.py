@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hushcount.accounting import zcdp
@@ -17,7 +17,6 @@ from hushcount.app.release import Release
 from hushcount.app.serving.asking import Wanted
 from hushcount.app.serving.callers import Caller, require
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.rehearsal import MADE_UP
 from hushcount.app.serving.saved import is_published
 from hushcount.app.serving.service import Service
 from hushcount.app.words import in_releases
@@ -121,8 +120,6 @@ def receipt_form(release: Release) -> dict[str, Any]:
 
 def receipt_fields(release: Release) -> Mapping[str, Any]:
     """The receipt's fields by name."""
-    from dataclasses import asdict
-
     return asdict(release.receipt)
 
 
@@ -150,5 +147,3 @@ def _notes(release: Release) -> list[str]:
         notes.append(cutoff_sentence(release.receipt))
     return notes
 
-
-__all__ = ["MADE_UP", "Answered", "answer_form", "answered", "cost_form", "find_release", "made_up_form", "release_form"]

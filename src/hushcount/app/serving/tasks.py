@@ -53,4 +53,4 @@ def flight_of(request: Request, dataset: str, *, job: str) -> str:
     Fresh noise is nobody else's, so each such job flies alone.
     """
     own = job if request.fresh else ""
-    return hashlib.blake2b("\0".join((dataset, request.canonical(), own)).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(f"{dataset}\0{request.canonical()}\0{own}".encode(), digest_size=16).hexdigest()
