@@ -72,7 +72,7 @@ def release(service: Service, caller: Caller, task: Task, *, key: str) -> Job:
         BudgetExhausted: it does not fit.
         Busy: the store has enough to do, or the server is stopping.
     """
-    offer = require(service, caller, service.offers, task.dataset, "owner", "analyst", deed="release answers")
+    offer = service.served.granted(service, caller, task.dataset, "owner", "analyst", deed="release answers")
     found = service.ledger.jobs.of_key(caller.name, key)
     # A retry joins what there is: it needs no room, and the data may have changed since.
     if found is None:
@@ -101,7 +101,7 @@ def find(service: Service, caller: Caller, name: str) -> Job:
     if job is None:
         raise NotFound(f"there is no query {name!r}")
     if job.analyst != caller.name:
-        require(service, caller, service.offers, _name_of(service, job), "owner", "auditor", deed="see it")
+        require(service, caller, service.served.by_id(job.dataset), "owner", "auditor", deed="see it")
     return job
 
 
@@ -112,7 +112,7 @@ def show(service: Service, job: Job) -> Shown:
     stage = service.runner.stage(job) if job.state == "running" else WAITING if job.state == "waiting" else ""
     if (
         timing.kind == "fixed"
-        and job.read >= job.made + timing.step
+        and job.read >= job.made + timing.every
         and not (ended and in_time(timing, job.made, job.changed))
     ):
         late = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
@@ -135,7 +135,7 @@ def cancel(service: Service, caller: Caller, name: str) -> Job:
 
 
 def _granted(service: Service, caller: Caller, task: Task, *, deed: str) -> Offer:
-    return require(service, caller, service.offers, task.dataset, "owner", "analyst", "reader", deed=deed)
+    return service.served.granted(service, caller, task.dataset, "owner", "analyst", "reader", deed=deed)
 
 
 def _quoted(service: Service, caller: Caller, offer: Offer, task: Task) -> tuple[Wanted, Quote]:
@@ -172,8 +172,3 @@ def _checked_most(said: str) -> Spent:
     if not most.is_finite() or most < 0:
         raise InvalidParameter("max_cost", said, "a number of standard releases, such as 1 or 0.5")
     return standard_releases(said)
-
-
-def _name_of(service: Service, job: Job) -> str:
-    return service.offers.by_id(job.dataset).name
-

@@ -54,10 +54,10 @@ def find_release(service: Service, caller: Caller, name: str) -> Answered:
     job = service.ledger.jobs.find(with_prefix(name, "q"))
     if job is None or not name.startswith("r_") or job.state != "done":
         raise NotFound(f"there is no release {name!r}")
-    offer = service.offers.by_id(job.dataset)
+    offer = service.served.by_id(job.dataset)
     if job.analyst != caller.name:
         roles = ("owner", "auditor", "analyst", "reader") if is_published(service, job) else ("owner", "auditor")
-        require(service, caller, service.offers, offer.name, *roles, deed="read it")
+        require(service, caller, offer, *roles, deed="read it")
     return answered(service, job)
 
 
@@ -66,7 +66,7 @@ def answered(service: Service, job: Job) -> Answered:
     stored = service.ledger.recall(job.analyst, job.key)
     if not isinstance(stored, StoredRelease):
         raise NotFound(f"there is no release {with_prefix(job.id, 'r')!r}")
-    return Answered(job=job, dataset=service.offers.by_id(job.dataset).name, stored=stored)
+    return Answered(job=job, dataset=service.served.by_id(job.dataset).name, stored=stored)
 
 
 def release_form(answered: Answered) -> dict[str, Any]:
@@ -146,4 +146,3 @@ def _notes(release: Release) -> list[str]:
     if release.receipt.cutoff is not None:
         notes.append(cutoff_sentence(release.receipt))
     return notes
-

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushcount.app.serving.timing import Timing, in_time, visible
+from hushcount.app.serving.config import Timing
+from hushcount.app.serving.timing import in_time, visible
 
 BEGUN = datetime(2026, 11, 16, 12, tzinfo=UTC)
-GRID = Timing(kind="grid", step=timedelta(milliseconds=500))
-FIXED = Timing(kind="fixed", step=timedelta(seconds=5))
+GRID = Timing(kind="grid", every=timedelta(milliseconds=500))
+FIXED = Timing(kind="fixed", every=timedelta(seconds=5))
 
 
 @given(st.floats(0, 3000))
@@ -24,7 +25,7 @@ def test_an_answer_is_never_seen_before_it_is_there(seconds):
 
     assert shown >= ended
     assert shown - BEGUN in ticks
-    assert visible(Timing(), BEGUN, ended) == ended
+    assert visible(Timing(kind="off"), BEGUN, ended) == ended
 
 
 @pytest.mark.parametrize(("took", "shown"), [(0, 0.5), (0.5, 0.5), (0.51, 1), (7.9, 8), (8, 8), (8.1, 16), (40, 64)])
