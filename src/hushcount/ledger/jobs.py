@@ -60,6 +60,7 @@ class Job:
         outcome: what became of it, as JSON; None until it is finished, and if it was cancelled before it was run.
         made: when it came in.
         changed: when its state, its stage or the wish to stop changed last.
+        read: when this was read, by the same clock.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Job:
     outcome: str | None
     made: datetime
     changed: datetime
+    read: datetime
 
 
 class Jobs(Protocol):
@@ -123,6 +125,9 @@ class Jobs(Protocol):
 
     def find(self, id: str) -> Job | None:  # noqa: A002
         """One job; None if there is none."""
+
+    def of_key(self, analyst: str, key: str) -> Job | None:
+        """The job that an analyst's key names; None if there is none."""
 
     def page(
         self, *, analyst: str | None, dataset: str | None = None, before: str = "", size: int = 100

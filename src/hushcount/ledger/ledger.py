@@ -144,6 +144,7 @@ class StoredRelease:
         payload: the answer, byte for byte.
         cost: what making it cost.
         charged: what this call charged to the asking analyst; zero for a repeat.
+        held: what was held for the call while it ran; zero for a repeat.
         repeated: whether the answer was made by an earlier query.
         made: when it was made.
         mode: "track" if a limit was not enforced, so that the result must be marked.
@@ -156,6 +157,7 @@ class StoredRelease:
     payload: bytes
     cost: Cost
     charged: Spent
+    held: Spent
     repeated: bool
     made: datetime
     mode: Mode

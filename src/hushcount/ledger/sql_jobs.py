@@ -141,7 +141,7 @@ class SqlJobs:
             found = found or _rows(transaction, "id = ?", id)
             if not found:
                 raise NotFound(f"there is no question {id!r}. Nothing was charged.")
-            return _job(found[0])
+            return _job(found[0], transaction.now())
 
         return run(self._database, verb)
 
@@ -149,7 +149,13 @@ class SqlJobs:
         """See `Jobs.find`."""
         with self._database.reading() as transaction:
             found = _rows(transaction, "id = ?", id)
-        return _job(found[0]) if found else None
+            return _job(found[0], transaction.now()) if found else None
+
+    def of_key(self, analyst: str, key: str) -> Job | None:
+        """See `Jobs.of_key`."""
+        with self._database.reading() as transaction:
+            found = _rows(transaction, "analyst = ? AND ask_key = ?", analyst, key)
+            return _job(found[0], transaction.now()) if found else None
 
     def page(
         self, *, analyst: str | None, dataset: str | None = None, before: str = "", size: int = 100
@@ -163,14 +169,15 @@ class SqlJobs:
             found = _rows(
                 transaction, f"{' AND '.join(conditions) or '1 = 1'} ORDER BY made DESC, id DESC LIMIT ?", *values
             )
-        return tuple(_job(row) for row in found)
+            now = transaction.now()
+        return tuple(_job(row, now) for row in found)
 
 
 def _by_key(transaction: Transaction, new: NewJob) -> Job | None:
     found = _rows(transaction, "analyst = ? AND ask_key = ?", new.analyst, new.key)
     if not found:
         return None
-    known = _job(found[0])
+    known = _job(found[0], transaction.now())
     if (known.body, known.dataset) != (new.body, new.dataset):
         raise KeyReused(
             f"the key {new.key!r} was used for another question, at {known.made:%Y-%m-%d %H:%M} UTC. Use a new key for "
@@ -186,18 +193,19 @@ def _insert(transaction: Transaction, new: NewJob, *, worker: str) -> Job:
     row = (new.id, new.analyst, new.key, new.dataset, new.body, new.question, state, "", whose, 0, None, now, now)
     marks = ", ".join("?" for _ in _COLUMNS)
     transaction.write([(f"INSERT INTO jobs ({_LIST}, beat) VALUES ({marks}, ?)", (*row, now))])  # noqa: S608
-    return _job(row)
+    return _job(row, now)
 
 
 def _free(transaction: Transaction) -> tuple[Job, ...]:
-    return tuple(_job(row) for row in _rows(transaction, f"{_FREE} ORDER BY made, id"))
+    now = transaction.now()
+    return tuple(_job(row, now) for row in _rows(transaction, f"{_FREE} ORDER BY made, id"))
 
 
 def _rows(transaction: Transaction, condition: str, *values: Value) -> list[Row]:
     return transaction.fetch(f"SELECT {_LIST} FROM jobs WHERE {condition}", *values)  # noqa: S608 (own words)
 
 
-def _job(row: Row) -> Job:
+def _job(row: Row, now: int) -> Job:
     said = dict(zip(_COLUMNS, row, strict=True))
     said["key"], said["stop"] = said.pop("ask_key"), bool(said["stop"])
-    return Job(**{**said, "made": moment(said["made"]), "changed": moment(said["changed"])})
+    return Job(**{**said, "made": moment(said["made"]), "changed": moment(said["changed"]), "read": moment(now)})
