@@ -11,7 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -105,12 +105,17 @@ class Wire:
             # A timeout of the socket begins anew with each byte: only a clock of its own ends a slow drip.
             with _ending(connection, seconds, late):
                 connection.request(call.method, self.origin.prefix + call.path, call.body, self._headers(call))
-                return self._read(connection.getresponse())
+                with closing(connection.getresponse()) as response:
+                    reply = self._read(response)
+            # What was cut within its headers looks whole: http.client takes the end of a stream for theirs.
+            if late.is_set():
+                raise TimeoutError
         except (OSError, http.client.HTTPException) as error:
             why = "took too long" if late.is_set() or isinstance(error, TimeoutError) else "broke off"
             raise _unreachable(f"the reply of {self.origin} {why}", sent=True) from None
         finally:
             connection.close()
+        return reply
 
     def _headers(self, call: Call) -> dict[str, str]:
         headers = {"Accept": "application/json, application/problem+json", "User-Agent": self.agent, **call.headers}
@@ -164,8 +169,8 @@ class Wire:
             if size > self.most_bytes:
                 raise not_understood(f"the reply is larger than {self.most_bytes:,} bytes", empty)
             parts.append(chunk)
-        # http.client says nothing if a part of the promised length is missing.
-        if response.length:
+        # http.client says nothing if a part of the promised length is missing, or all that followed the headers.
+        if response.length or (response.length is None and not response.chunked and not size):
             raise http.client.IncompleteRead(b"")
         return Reply(status=response.status, headers=headers, body=b"".join(parts))
 

@@ -40,7 +40,7 @@ def ask(question: Question, given: dict[str, Any]) -> None:
         return
     # FILE is no file, so nothing that is written could be it.
     render.check_outputs({**given, "file": None})
-    key = options.setdefault("key", remote.new_key())
+    key = options.setdefault("key", remote.make_key())
     with Stages(quiet=given["quiet"] or given["as_json"]) as stages:
         stages.say("asking the server")
         options["say"] = stages.say
@@ -142,9 +142,7 @@ def _budget_lines(form: Mapping[str, Any]) -> list[str]:
     """What is left, in sentences; none if the service tells it in a form that is not known here."""
     left = form.get("left")
     lines = [_left({"renews": form.get("renews"), **left})] if isinstance(left, dict) and "releases" in left else []
-    for place in (left, form):
-        if isinstance(place, dict) and place.get("sentence"):
-            lines.append(str(place["sentence"]))
+    lines += [str(place["sentence"]) for place in (left, form) if isinstance(place, dict) and place.get("sentence")]
     accounts = form.get("accounts")
     lines += [_account(one) for one in accounts if isinstance(one, dict)] if isinstance(accounts, list) else []
     lifetime = form.get("lifetime")

@@ -21,7 +21,7 @@ from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Cost
 from hushcount.model.inputs import Int64s
 from hushcount.model.queries import Question
-from hushcount_client import Estimate, Options, new_key
+from hushcount_client import Estimate, Options
 from hushcount_client import Release as LightRelease
 from hushcount_client.release import columns_of
 
@@ -125,6 +125,11 @@ class Connection:
         """Cancel a running question; the reply says whether that was free."""
         with _as_ours():
             return self.client.cancel(query_id)
+
+
+def make_key() -> str:
+    """A name for an attempt that nobody used before."""
+    return hushcount_client.new_key()
 
 
 def ask(
