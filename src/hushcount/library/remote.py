@@ -162,7 +162,7 @@ def make_release(light: LightRelease) -> Release:
             enforced=light.enforced,
             notes=light.notes,
         )
-    except (errors.UnsupportedCost, LookupError, TypeError, ValueError, OverflowError, InvalidOperation) as error:
+    except (errors.UnsupportedCost, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         said = hushcount_client.Said(
             code="not-understood",
             title="The release came, but this version cannot read its receipt",
