@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from hushcount_client.asking import QUERIES, Asked, ask, require_id, under
 from hushcount_client.attempts import Line, perform
 from hushcount_client.estimate import Estimate, read_estimate
+from hushcount_client.lists import PAGE, read_list
 from hushcount_client.origin import read_origin
 from hushcount_client.patience import Patience
 from hushcount_client.problems import InvalidOption
@@ -21,7 +22,6 @@ from hushcount_client.tokens import find_token
 from hushcount_client.wire import Call, Reply, Wire, not_understood
 
 _Made = TypeVar("_Made")
-_PAGE = 100
 _MOST = 10_000
 
 
@@ -82,19 +82,19 @@ class Connection:
 
     def budget(self, dataset: str) -> dict[str, Any]:
         """What is left for a data set, when it is renewed, and what was spent."""
-        return self._get(f"/v1/datasets/{quote(dataset, safe='')}/budget").form()
+        return _get(f"/v1/datasets/{quote(dataset, safe='')}/budget", self.line).form()
 
     def datasets(self) -> list[dict[str, Any]]:
         """The data sets that may be asked."""
-        return self._pages("/v1/datasets", _MOST)
+        return read_list("/v1/datasets", self.line, most=_MOST)
 
-    def history(self, most: int = _PAGE) -> list[dict[str, Any]]:
+    def history(self, most: int = PAGE) -> list[dict[str, Any]]:
         """The last questions, newest first, at most so many."""
-        return self._pages(QUERIES, most)
+        return read_list(QUERIES, self.line, most=most)
 
     def release(self, release_id: str) -> Release:
         """A release that was made before. Free."""
-        return self._with_receipt(self._get(f"/v1/releases/{quote(release_id, safe='')}"))
+        return self._with_receipt(_get(f"/v1/releases/{quote(release_id, safe='')}", self.line))
 
     def ask_for_more(
         self, dataset: str, *, releases: Number, why: str, until: date | datetime | str | None = None
@@ -108,11 +108,11 @@ class Connection:
         body = encode({name: value for name, value in form.items() if value is not None})
         headers = {"Idempotency-Key": new_key()}
         call = Call(method="POST", path="/v1/requests", body=body, headers=headers, repeatable=False)
-        return self._perform(call).form()
+        return _perform(call, self.line).form()
 
     def cancel(self, query_id: str) -> dict[str, Any]:
         """Cancel a running question; the reply says whether that was free."""
-        reply = self._perform(Call(method="DELETE", path=f"{QUERIES}/{quote(query_id, safe='')}"))
+        reply = _perform(Call(method="DELETE", path=f"{QUERIES}/{quote(query_id, safe='')}"), self.line)
         return reply.form() if reply.body else {}
 
     def _answer(self, question: Question, dataset: str, *, item: str | None, options: Options) -> Release:
@@ -123,39 +123,24 @@ class Connection:
             return self._with_receipt(ask(asked, self.line))
 
     def _try_out(self, mode: Mode, question: Question, dataset: str, *, item: str | None, options: Options) -> Reply:
-        return self._perform(
-            Call(method="POST", path=QUERIES, body=make_body(mode, question, dataset, item=item, options=options))
-        )
+        body = make_body(mode, question, dataset, item=item, options=options)
+        return _perform(Call(method="POST", path=QUERIES, body=body), self.line)
 
     def _with_receipt(self, reply: Reply) -> Release:
         """The release of a reply, with its receipt, fetched if it did not come along."""
         release = _made(read_release, reply)
         if release.receipt:
             return release
-        return replace(release, receipt=self._get(f"/v1/releases/{require_id(release.id, reply)}/receipt").form())
+        path = f"/v1/releases/{require_id(release.id, reply)}/receipt"
+        return replace(release, receipt=_get(path, self.line).form())
 
-    def _pages(self, path: str, most: int) -> list[dict[str, Any]]:
-        """The entries of a list, page by page."""
-        found: list[dict[str, Any]] = []
-        after: dict[str, Any] = {}
-        while len(found) < most:
-            reply = self._get(f"{path}?{urlencode({'limit': min(_PAGE, most - len(found)), **after})}")
-            form = reply.form()
-            entries, following = form.get("data"), form.get("next")
-            if not isinstance(entries, list):
-                raise not_understood("the reply is no list", reply)
-            found += entries
-            # A page without entries that promises another one would be asked for ever.
-            if following is None or not entries:
-                break
-            after = {"after": following}
-        return found[:most]
 
-    def _get(self, path: str) -> Reply:
-        return self._perform(Call(method="GET", path=path))
+def _get(path: str, line: Line) -> Reply:
+    return _perform(Call(method="GET", path=path), line)
 
-    def _perform(self, call: Call) -> Reply:
-        return perform(call, self.line, until=self.line.until())
+
+def _perform(call: Call, line: Line) -> Reply:
+    return perform(call, line, until=line.until())
 
 
 def _made(make: Callable[[Mapping[str, Any]], _Made], reply: Reply) -> _Made:

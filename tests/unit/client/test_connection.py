@@ -185,6 +185,13 @@ def test_lists_are_read_to_their_end():
     assert other.seen[0].path == "/v1/queries?limit=5"
 
 
+@pytest.mark.parametrize("form", [{}, {"data": None}, {"data": [1], "next": None}])
+def test_what_is_no_list_is_refused(form):
+    """Never an empty list in its place."""
+    with playing(answer(200, form)) as script, pytest.raises(ServiceError, match="no list"):
+        connected(script).history()
+
+
 def test_a_list_that_never_ends_is_left():
     """A page without entries that promises more is the last."""
     with playing(answer(200, {"data": [], "next": "again"})) as script:

@@ -47,7 +47,7 @@ def server(done):
         answer(*_reply(handler, body, done))(handler)
 
     class Handler(BaseHTTPRequestHandler):
-        do_GET = do_POST = play
+        do_GET = do_POST = play  # noqa: N815  (names of http.server)
 
         def log_message(self, *args):
             """Say nothing."""
