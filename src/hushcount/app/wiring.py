@@ -109,6 +109,25 @@ def shown_place(where: str) -> str:
     return f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
 
 
+def open_ledger(where: str, secret: Secret, *, owner: str) -> Ledger:
+    """The ledger at a place, for a service; founded, with this owner, if there is none."""
+    where = _checked_place(where)
+    if _is_server(where):
+        from hushcount.ledger.postgres import found_postgres
+
+        # Founding is one step that changes nothing where a ledger is.
+        return found_postgres(where, _founding(owner, secret))
+    if ledger_exists(where):
+        return _opened(where, secret)
+    from hushcount.ledger.sqlite import found_sqlite  # only where a file is used
+
+    return found_sqlite(Path(where), _founding(owner, secret))
+
+
+def _founding(owner: str, secret: Secret) -> Founding:
+    return Founding(owner=owner, limit=ten_standard_releases(), secret=secret.fingerprint)
+
+
 def _open_or_found(places: Places, source: object, secret: Secret) -> tuple[Ledger, str]:
     where = find_ledger(places, source)
     ledger = _opened(where, secret) if ledger_exists(where) else _found(where, places, secret)
@@ -131,7 +150,7 @@ def _opened(where: str, secret: Secret) -> Ledger:
 
 
 def _found(where: str, places: Places, secret: Secret) -> Ledger:
-    founding = Founding(owner=places.owner or places.analyst, limit=ten_standard_releases(), secret=secret.fingerprint)
+    founding = _founding(places.owner or places.analyst, secret)
     if _is_server(where):
         from hushcount.ledger.postgres import found_postgres
 

@@ -79,6 +79,15 @@ class Distributed(Protocol):
         ...
 
 
+@runtime_checkable
+class Interruptible(Protocol):
+    """An engine whose reading can be stopped from outside, when nobody waits for it any more."""
+
+    def interrupt(self, thread: int) -> None:
+        """Stop what a thread, by its identifier, is reading; its call fails. Nothing if it reads nothing."""
+        ...
+
+
 def asking(engine: Engine, say: Callable[[str], None]) -> AbstractContextManager[None]:
     """What one question stands in, for any engine."""
     return engine.asking(say) if isinstance(engine, Distributed) else nullcontext()

@@ -182,6 +182,22 @@ def digest(file: IO[bytes]) -> bytes:
     return hashlib.file_digest(file, "blake2b").digest()  # type: ignore[arg-type]
 
 
+def stamp_files(name: str, paths: tuple[Path, ...], *, settled: bool) -> tuple[tuple[str, Stamp], ...]:
+    """What stands for the present state of files, by their names.
+
+    Args:
+        name: what they are called in messages.
+        paths: the files.
+        settled: wait, if one was changed just now, until every later change gives another stamp.
+    """
+    try:
+        if settled:
+            _let_settle([path.stat() for path in paths])
+        return tuple((str(path), _stamp(path.stat())) for path in paths)
+    except OSError as error:
+        raise UnreadableSource(f"{name} cannot be read: {error.strerror}; check that it is there") from None
+
+
 def _stamp(stat: os.stat_result) -> Stamp:
     return stat.st_size, stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
 

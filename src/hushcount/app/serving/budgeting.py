@@ -99,8 +99,8 @@ def update(service: Service, caller: Caller, wish: Spending, *, key: str) -> dic
 
 def balance(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:
     """What is left for the program, as LinkedIn's getBudget."""
-    offer = require(service, caller, service.offers, dataset, "owner", "program", "analyst", deed="see its budget")
-    population = service.offers.population(offer)
+    offer = service.served.granted(service, caller, dataset, "owner", "program", "analyst", deed="see its budget")
+    population = service.ledger.catalog.find(offer.name).population
     own = service.ledger.balance(Account(kind="analyst", name=caller.name, entity=population))
     return {"dataset": offer.name, "account": balance_form(own)}
 
@@ -110,10 +110,10 @@ def _quote(service: Service, caller: Caller, wish: Spending) -> Quote:
 
 
 def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
-    offer = require(service, caller, service.offers, wish.dataset, "owner", "program", deed="hold budget")
+    offer = service.served.granted(service, caller, wish.dataset, "owner", "program", deed="hold budget")
     if wish.analyst not in {None, caller.name}:
         # Only an owner may spend from another person's account.
-        require(service, caller, service.offers, wish.dataset, "owner", deed="spend from another account")
+        require(service, caller, offer, "owner", deed="spend from another account")
     if not timedelta(0) < wish.lifetime <= _LONGEST:
         raise InvalidParameter("lifetime", str(wish.lifetime), "above zero and at most seven days")
     return Ask(

@@ -99,9 +99,7 @@ def _quotient(release: Release, part: dict[str, int], whole: dict[str, int]) -> 
     return Derived(value=value, low=low, high=high)
 
 
-def _sum(
-    release: Release, plus: set[str], minus: set[str], places: dict[str, int], *, level: float
-) -> tuple[int, int]:
+def _sum(release: Release, plus: set[str], minus: set[str], places: dict[str, int], *, level: float) -> tuple[int, int]:
     """The value of a signed sum, and the half width of its noise at a level."""
     if release.counts is None or release.high is None:  # pragma: no cover (looked at before)
         raise LookupError("counts")
@@ -109,7 +107,7 @@ def _sum(
     value -= sum(int(release.counts[places[item]]) for item in minus)
     widths = [int(release.high[places[item]] - release.counts[places[item]]) for item in sorted(plus | minus)]
     law: Law = _law(release.receipt.noise)
-    return value, _width_of_sum(law, tuple(sorted(widths)), level)
+    return value, width_of_sum(law, tuple(sorted(widths)), level)
 
 
 def _law(said: str) -> Law:
@@ -120,11 +118,14 @@ def _law(said: str) -> Law:
 
 
 @lru_cache(maxsize=256)
-def _width_of_sum(law: Law, widths: tuple[int, ...], level: float) -> int:
+def width_of_sum(law: Law, widths: tuple[int, ...], level: float) -> int:
     """The least w with P[|sum of noise| <= w] >= level, where each row's noise has the law and its 95 % half width."""
     if law == "none" or not widths:
         return 0
-    laws = [_masses(law, _largest_scale(law, width)) for width in widths]
+    if len(widths) == 1 and level == LEVEL:
+        # As it was released.
+        return widths[0]
+    laws = [_masses(law, largest_scale(law, width)) for width in widths]
     reach = sum(len(mass) // 2 for mass in laws)
     size = 1 << (2 * reach + 1).bit_length()
     product = np.ones(size // 2 + 1, dtype=np.complex128)
@@ -156,7 +157,7 @@ def _masses(law: Law, scale: float) -> npt.NDArray[np.float64]:
 
 
 @lru_cache(maxsize=1024)
-def _largest_scale(law: Law, width: int) -> float:
+def largest_scale(law: Law, width: int) -> float:
     """The largest scale whose 95 % half width is this one: no interval is too narrow for having been rounded."""
     low, high = 1e-3, 2.0 * width + 4
     for _ in range(60):

@@ -75,7 +75,9 @@ def to_html(release: Release, marks: dict[str, str]) -> bytes:
         "<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in row) + "</tr>"
         for row in zip(*columns.values(), strict=True)
     ]
-    said = "".join(f"<p><strong>{html.escape(name)}: {html.escape(value)}</strong></p>" for name, value in marks.items())
+    said = "".join(
+        f"<p><strong>{html.escape(name)}: {html.escape(value)}</strong></p>" for name, value in marks.items()
+    )
     receipt = html.escape(release.receipt.to_text())
     page = (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>Release {release.receipt.id}</title>"

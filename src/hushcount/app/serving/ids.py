@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
-import secrets
+
+from hushcount.noise.source import new_secret
 
 _BYTES = 15
 
 
 def new_id(prefix: str) -> str:
     """A new name, such as q_k3mz…, that nobody can guess: 120 random bits."""
-    return f"{prefix}_{base64.b32encode(secrets.token_bytes(_BYTES)).decode().lower()}"
+    return f"{prefix}_{base64.b32encode(new_secret()[:_BYTES]).decode().lower()}"
 
 
 def with_prefix(name: str, prefix: str) -> str:

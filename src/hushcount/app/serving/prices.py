@@ -1,4 +1,4 @@
-"""The price tag of a question: what it costs at most, how accurate it will be, what is left, and cheaper ways to ask."""
+"""The price tag of a question: its cost at most, its expected accuracy, what is left, and cheaper ways to ask."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ on the data look the same to whoever asked.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,6 +113,12 @@ class Problem:
             "charged": self.charged,
             **self.more,
         }
+
+    @staticmethod
+    def from_text(text: str | None) -> Problem:
+        """The problem that a job's outcome is."""
+        form = json.loads(text or "{}")
+        return Problem.from_form(form) if form else Problem(code="cancelled", detail="Nothing was charged.")
 
     @staticmethod
     def from_form(form: Mapping[str, Any]) -> Problem:

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from hushcount.accounting import zcdp
+from hushcount.accounting.spent import Spent
 from hushcount.app.serving.asking import Wanted, read_request, refuse_dear, want
 from hushcount.app.serving.callers import Caller, require
 from hushcount.app.serving.ids import new_id
@@ -21,7 +22,7 @@ from hushcount.app.serving.service import Service
 from hushcount.app.serving.tasks import Task, flight_of
 from hushcount.app.serving.timing import in_time, visible
 from hushcount.app.words import in_releases
-from hushcount.errors import BudgetExhausted, Busy, InvalidParameter, NotFound, OverMaxCost
+from hushcount.errors import Busy, InvalidParameter, NotFound, OverMaxCost
 from hushcount.ledger.jobs import Job, NewJob, State
 from hushcount.ledger.ledger import Quote
 from hushcount.ledger.refusal import error as refused
@@ -71,7 +72,7 @@ def release(service: Service, caller: Caller, task: Task, *, key: str) -> Job:
         BudgetExhausted: it does not fit.
         Busy: the store has enough to do, or the server is stopping.
     """
-    offer = require(service, caller, service.offers, task.dataset, "owner", "analyst", deed="release answers")
+    offer = service.served.granted(service, caller, task.dataset, "owner", "analyst", deed="release answers")
     found = service.ledger.jobs.of_key(caller.name, key)
     # A retry joins what there is: it needs no room, and the data may have changed since.
     if found is None:
@@ -100,7 +101,7 @@ def find(service: Service, caller: Caller, name: str) -> Job:
     if job is None:
         raise NotFound(f"there is no query {name!r}")
     if job.analyst != caller.name:
-        require(service, caller, service.offers, _name_of(service, job), "owner", "auditor", deed="see it")
+        require(service, caller, service.served.by_id(job.dataset), "owner", "auditor", deed="see it")
     return job
 
 
@@ -109,8 +110,10 @@ def show(service: Service, job: Job) -> Shown:
     timing = service.config.privacy.timing
     ended = job.state in {"done", "failed", "cancelled"}
     stage = service.runner.stage(job) if job.state == "running" else WAITING if job.state == "waiting" else ""
-    if timing.kind == "fixed" and job.read >= job.made + timing.step and not (
-        ended and in_time(timing, job.made, job.changed)
+    if (
+        timing.kind == "fixed"
+        and job.read >= job.made + timing.every
+        and not (ended and in_time(timing, job.made, job.changed))
     ):
         late = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
         return Shown(job=job, state="failed", stage="", problem=late, moment=None)
@@ -132,7 +135,7 @@ def cancel(service: Service, caller: Caller, name: str) -> Job:
 
 
 def _granted(service: Service, caller: Caller, task: Task, *, deed: str) -> Offer:
-    return require(service, caller, service.offers, task.dataset, "owner", "analyst", "reader", deed=deed)
+    return service.served.granted(service, caller, task.dataset, "owner", "analyst", "reader", deed=deed)
 
 
 def _quoted(service: Service, caller: Caller, offer: Offer, task: Task) -> tuple[Wanted, Quote]:
@@ -152,26 +155,20 @@ def _refuse_hopeless(service: Service, caller: Caller, offer: Offer, task: Task)
     wanted, quote = _quoted(service, caller, offer, task)
     if task.most is not None:
         most = _checked_most(task.most)
-        worst = zcdp.spent(wanted.estimate.cost)
         if quote.charge.rho > most.rho or quote.charge.delta > most.delta:
+            worst = in_releases(zcdp.spent(wanted.estimate.cost))
             raise OverMaxCost(
-                f"it may cost {in_releases(worst):.3g} standard releases, and you allow {task.most}. Nothing was charged."
+                f"it may cost {worst:.3g} standard releases, and you allow {task.most}. Nothing was charged."
             )
     if quote.refusal is not None:
         raise refused(quote.refusal)
 
 
-def _checked_most(said: str) -> Any:
+def _checked_most(said: str) -> Spent:
     try:
-        if not Decimal(said) >= 0:
-            raise InvalidOperation
-        return standard_releases(said)
+        most = Decimal(said)
     except InvalidOperation:
-        raise InvalidParameter("max_cost", said, "a number of standard releases, such as 1 or 0.5") from None
-
-
-def _name_of(service: Service, job: Job) -> str:
-    return service.offers.by_id(job.dataset).name
-
-
-__all__ = ["BudgetExhausted", "Shown", "cancel", "find", "practise", "price", "release", "show"]
+        most = Decimal(-1)
+    if not most.is_finite() or most < 0:
+        raise InvalidParameter("max_cost", said, "a number of standard releases, such as 1 or 0.5")
+    return standard_releases(said)

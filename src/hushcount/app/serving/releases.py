@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hushcount.accounting import zcdp
@@ -17,7 +17,6 @@ from hushcount.app.release import Release
 from hushcount.app.serving.asking import Wanted
 from hushcount.app.serving.callers import Caller, require
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.rehearsal import MADE_UP
 from hushcount.app.serving.saved import is_published
 from hushcount.app.serving.service import Service
 from hushcount.app.words import in_releases
@@ -55,10 +54,10 @@ def find_release(service: Service, caller: Caller, name: str) -> Answered:
     job = service.ledger.jobs.find(with_prefix(name, "q"))
     if job is None or not name.startswith("r_") or job.state != "done":
         raise NotFound(f"there is no release {name!r}")
-    offer = service.offers.by_id(job.dataset)
+    offer = service.served.by_id(job.dataset)
     if job.analyst != caller.name:
         roles = ("owner", "auditor", "analyst", "reader") if is_published(service, job) else ("owner", "auditor")
-        require(service, caller, service.offers, offer.name, *roles, deed="read it")
+        require(service, caller, offer, *roles, deed="read it")
     return answered(service, job)
 
 
@@ -67,7 +66,7 @@ def answered(service: Service, job: Job) -> Answered:
     stored = service.ledger.recall(job.analyst, job.key)
     if not isinstance(stored, StoredRelease):
         raise NotFound(f"there is no release {with_prefix(job.id, 'r')!r}")
-    return Answered(job=job, dataset=service.offers.by_id(job.dataset).name, stored=stored)
+    return Answered(job=job, dataset=service.served.by_id(job.dataset).name, stored=stored)
 
 
 def release_form(answered: Answered) -> dict[str, Any]:
@@ -121,8 +120,6 @@ def receipt_form(release: Release) -> dict[str, Any]:
 
 def receipt_fields(release: Release) -> Mapping[str, Any]:
     """The receipt's fields by name."""
-    from dataclasses import asdict
-
     return asdict(release.receipt)
 
 
@@ -149,6 +146,3 @@ def _notes(release: Release) -> list[str]:
     if release.receipt.cutoff is not None:
         notes.append(cutoff_sentence(release.receipt))
     return notes
-
-
-__all__ = ["MADE_UP", "Answered", "answer_form", "answered", "cost_form", "find_release", "made_up_form", "release_form"]

@@ -179,7 +179,7 @@ class Runner:
                     return "failed", problem_of(error, charged=charged)
             except HushcountError as error:
                 return "failed", problem_of(error, charged=self._charged(job))
-            except Exception as error:  # a bug; nothing of it may reach the caller, and the job must end
+            except Exception as error:  # noqa: BLE001  a bug: nothing of it may reach the caller, and the job must end
                 _log.exception("a question failed inside", extra={"job": job.id, "kind": type(error).__name__})
                 return "failed", problem_of(error, charged=self._charged(job))
             else:
@@ -222,7 +222,7 @@ class Runner:
                 self._take_up()
             except HushcountError:
                 _log.warning("the ledger could not be reached; trying again")
-            except Exception:  # the heartbeat must go on, or the jobs of a living worker are run twice
+            except Exception:  # noqa: BLE001  the heartbeat must go on, or jobs of a living worker are run twice
                 _log.exception("the heartbeat stumbled")
 
     def _beat(self) -> None:

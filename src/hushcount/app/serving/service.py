@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from hushcount.app.serving.config import Config
-from hushcount.app.serving.offers import Offers
 from hushcount.app.serving.running import Runner
+from hushcount.app.serving.served import Served
 from hushcount.app.serving.stores import Stores
 from hushcount.app.setting import Setting
 from hushcount.ledger.ledger import Ledger
@@ -20,7 +20,7 @@ class Service:
     Attributes:
         config: how it was set up.
         setting: the secret and the ledger.
-        offers: the data sets that are served.
+        served: the data sets.
         stores: their data, open.
         runner: the questions under way.
         token_key: under which tokens are kept.
@@ -28,7 +28,7 @@ class Service:
 
     config: Config
     setting: Setting
-    offers: Offers
+    served: Served
     stores: Stores
     runner: Runner
     token_key: bytes

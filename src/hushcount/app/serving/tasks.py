@@ -1,4 +1,4 @@
-"""A task: a question as a service took it, complete, so that any worker can run it, also after another has died."""
+"""Tasks: questions as a service took them, complete, so that any worker can run them, also after another has died."""
 
 from __future__ import annotations
 
@@ -14,37 +14,47 @@ from hushcount.model.queries import Question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be released.
+    """One question to be released.
 
     Attributes:
         dataset: the name of the data set.
         question: what is asked.
         said: the item and the options, as they were sent.
-        token: the token that asked, whose cap is charged too; None for whoever signed in themselves.
-        most: the most that it may cost, in standard releases, as it was sent; None for no such bound.
     """
 
     dataset: str
     question: Question
     said: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What one caller wants at once: one question, or several of which all are answered or none.
+
+    Attributes:
+        tasks: the questions.
+        token: the token that asked, whose cap is charged too; None for whoever signed in themselves.
+        most: the most that all of it may cost, in standard releases, as it was sent; None for no such bound.
+    """
+
+    tasks: tuple[Task, ...]
     token: str | None = None
     most: str | None = None
 
     def to_json(self) -> str:
-        """One text for one task: two that differ are two requests."""
-        form = {
-            "dataset": self.dataset,
-            "question": self.question,
-            "said": dict(self.said),
-            "token": self.token,
-            "most": self.most,
-        }
-        return json.dumps(form, sort_keys=True, ensure_ascii=True)
+        """One text for one order: two that differ are two requests."""
+        tasks = [{"dataset": one.dataset, "question": one.question, "said": dict(one.said)} for one in self.tasks]
+        return json.dumps({"tasks": tasks, "token": self.token, "most": self.most}, sort_keys=True, ensure_ascii=True)
 
     @staticmethod
-    def from_json(text: str) -> Task:
-        """The task that `to_json` wrote."""
-        return Task(**json.loads(text))
+    def from_json(text: str) -> Order:
+        """The order that `to_json` wrote."""
+        form = json.loads(text)
+        return Order(tasks=tuple(Task(**one) for one in form["tasks"]), token=form["token"], most=form["most"])
+
+    def key_of(self, key: str, place: int) -> str:
+        """The key under which the ledger knows one of the questions."""
+        return key if len(self.tasks) == 1 else f"{key}#{place}"
 
 
 def flight_of(request: Request, dataset: str, *, job: str) -> str:
@@ -53,4 +63,4 @@ def flight_of(request: Request, dataset: str, *, job: str) -> str:
     Fresh noise is nobody else's, so each such job flies alone.
     """
     own = job if request.fresh else ""
-    return hashlib.blake2b("\0".join((dataset, request.canonical(), own)).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(f"{dataset}\0{request.canonical()}\0{own}".encode(), digest_size=16).hexdigest()

@@ -7,26 +7,12 @@ An observer of a question's delay learns which of some twenty moments it was (gr
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+
+from hushcount.app.serving.config import Timing
 
 # From here on the grid doubles: a long answer has few moments to show itself too.
 _DOUBLING_FROM = timedelta(seconds=8)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """How delays are hidden.
-
-    Attributes:
-        kind: "off"; "grid": the next multiple of `step` since the question was accepted, doubling beyond eight
-            seconds; "fixed": exactly `step` after it, and what takes longer has no answer.
-        step: the grid's width, or the fixed delay.
-    """
-
-    kind: Literal["off", "grid", "fixed"] = "off"
-    step: timedelta = timedelta(0)
 
 
 def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
@@ -34,10 +20,10 @@ def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
     if timing.kind == "off":
         return ended
     if timing.kind == "fixed":
-        return accepted + timing.step
+        return accepted + timing.every
     took = ended - accepted
     if took <= _DOUBLING_FROM:
-        return accepted + _next_multiple(took, timing.step)
+        return accepted + _next_multiple(took, timing.every)
     tick = _DOUBLING_FROM
     while tick < took:
         tick *= 2
@@ -46,7 +32,7 @@ def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
 
 def in_time(timing: Timing, accepted: datetime, ended: datetime) -> bool:
     """Whether an answer may be shown at all: with a fixed delay one that took longer may not, and stays charged."""
-    return timing.kind != "fixed" or ended - accepted <= timing.step
+    return timing.kind != "fixed" or ended - accepted <= timing.every
 
 
 def _next_multiple(took: timedelta, step: timedelta) -> timedelta:

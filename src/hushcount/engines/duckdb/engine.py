@@ -93,6 +93,8 @@ class DuckdbEngine:
         self._fingerprints: dict[bytes, str] = {}
         # How many questions are under way; closing waits for them.
         self._asked, self._idle = 0, threading.Condition()
+        # What each thread reads with.
+        self._reading: dict[int, _Connection] = {}
         # Also if nobody closes it.
         self._finalizer = weakref.finalize(self, _close, connection, folder, loaded.files)
 
@@ -164,6 +166,13 @@ class DuckdbEngine:
             self._idle.wait_for(lambda: self._asked == 0)
             self._finalizer()
 
+    def interrupt(self, thread: int) -> None:
+        """Stop what a thread is reading; its call fails. What it does with rows in memory goes on to its end."""
+        with self._idle:
+            own = self._reading.get(thread)
+            if own is not None:
+                own.interrupt()
+
     def _check_bytes(self) -> None:
         if self._loaded.files is not None:
             self._loaded.files.check_bytes()
@@ -178,9 +187,13 @@ class DuckdbEngine:
         try:
             self._check_unchanged()
             own = attempt(self._source, self._connection.cursor)
+            with self._idle:
+                self._reading[threading.get_ident()] = own
             try:
                 yield Cursor(source=self._source, own=own)
             finally:
+                with self._idle:
+                    del self._reading[threading.get_ident()]
                 own.close()
             self._check_unchanged()
         finally:

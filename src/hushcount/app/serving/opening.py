@@ -1,0 +1,69 @@
+"""Opening a service: its keys, its ledger, its stores and its runner, from a configuration. Nothing else starts it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from hushcount.app.secret import Secret, load_secret
+from hushcount.app.serving.callers import SERVICE
+from hushcount.app.serving.config import Config, LedgerPlace
+from hushcount.app.serving.ids import new_id
+from hushcount.app.serving.keyfiles import read_key, read_password
+from hushcount.app.serving.running import Runner
+from hushcount.app.serving.served import Served
+from hushcount.app.serving.service import Service
+from hushcount.app.serving.stores import Stores
+from hushcount.app.setting import Setting
+from hushcount.app.wiring import open_ledger
+from hushcount.errors import NotPermitted
+
+
+def open_service(config: Config) -> Service:
+    """Open a service and meet its data; what cannot be read is unavailable until it can.
+
+    Raises:
+        SecretUnusable: a key cannot be read, or is not that of the ledger.
+        LedgerUnavailable: the ledger cannot be reached.
+        NotPermitted: the ledger was founded by somebody else, who must let the service act first.
+    """
+    setting = open_setting(config)
+    try:
+        stores = Stores()
+        served = Served(config, stores, setting)
+        worker = new_id("w")
+        runner = Runner(setting, stores, served.find, worker=worker, presets=config.privacy.presets)
+        keys = config.keys
+        token_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
+        served.meet()
+        runner.start()
+    except BaseException:
+        setting.close()
+        raise
+    return Service(config=config, setting=setting, served=served, stores=stores, runner=runner, token_key=token_key)
+
+
+def open_setting(config: Config) -> Setting:
+    """The secret and the ledger of a service; a ledger that is not there is founded, with the service as its owner."""
+    local = config.auth.local
+    secret = load_secret(config.keys.noise.parent) if local else Secret(read_key(config.keys.noise))
+    acting = config.auth.person or SERVICE if local else SERVICE
+    ledger = open_ledger(address_of(config.ledger), secret, owner=acting)
+    setting = Setting(secret=secret, ledger=ledger, analyst=acting)
+    if not local and ledger.role_of(SERVICE) != "owner":
+        ledger.close()
+        raise NotPermitted(
+            f"the ledger has owners already, and {SERVICE!r} is none of them: it could not register data or invite "
+            f"anybody. Let one of them write: hushcount ledger grant '{SERVICE}' --role owner. Nothing was started."
+        )
+    return replace(setting, notes=(ledger.migrated,) if ledger.migrated else ())
+
+
+def address_of(place: LedgerPlace) -> str:
+    """Where the ledger is, with the password that its file holds."""
+    if place.password_file is None:
+        return place.address
+    parts = urlsplit(place.address)
+    user, _, host = parts.netloc.rpartition("@")
+    who = f"{user.partition(':')[0]}:{quote(read_password(place.password_file), safe='')}@"
+    return urlunsplit(parts._replace(netloc=who + host))

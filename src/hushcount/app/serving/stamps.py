@@ -1,0 +1,39 @@
+"""Stamps: what tells, without reading rows, that the data of an offer is no longer what it was.
+
+A stamp decides when data is opened anew, and nothing else: a version is named by what was read. A change that a stamp
+does not show makes an answer old, never wrong.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from hushcount.app.serving.offers import Offer, source_of
+from hushcount.engines.files import stamp_files
+from hushcount.engines.sources import Files, recognise
+
+Stamp: TypeAlias = tuple[object, ...]
+# What databases write beside their files before they write into them.
+_BESIDE = {"sqlite": "-wal", "duckdb": ".wal"}
+
+
+def stamp_of(offer: Offer, *, settled: bool = False) -> Stamp | None:
+    """What stands for the present state of the data; None where nothing tells, so that it is opened each time.
+
+    Args:
+        offer: whose data.
+        settled: wait until every later change must show.
+
+    Raises:
+        UnreadableSource: it is not there, or not permitted.
+    """
+    source, kind = source_of(offer), offer.store.kind
+    if kind == "files":
+        found = recognise(source)
+        return stamp_files(found.name, found.paths, settled=settled) if isinstance(found, Files) else None
+    if kind in _BESIDE:
+        path = Path(source)
+        beside = path.with_name(path.name + _BESIDE[kind])
+        return stamp_files(repr(source), (path, beside) if beside.exists() else (path,), settled=settled)
+    return None

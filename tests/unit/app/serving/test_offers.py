@@ -1,0 +1,165 @@
+"""Offers: what a declaration becomes, that it leads nowhere else, and how it meets the catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from hushcount.app.serving.config import DatasetConfig
+from hushcount.app.serving.enrolling import enrol, join_people
+from hushcount.app.serving.offers import keep_offer, kept_offers, make_offer, merged, source_of
+from hushcount.app.serving.stores import Stores
+from hushcount.app.setting import Places
+from hushcount.app.wiring import make_setting
+from hushcount.errors import InvalidParameter, OtherPerson, UnreadableSource
+from tests.unit.app.serving.made_store import made_offer, made_store, write_csv
+
+GIVEN = DatasetConfig(name="events", store="logs", table="events.csv", person="user", items=("item",), people="staff")
+
+
+@pytest.fixture
+def setting(tmp_path):
+    """Olga before a ledger of her own."""
+    made = make_setting(Places(home=tmp_path / "home", ledger=str(tmp_path / "ledger.sqlite"), analyst="olga"))
+    yield made
+    made.close()
+
+
+@dataclass
+class Notes:
+    """Records that are forgotten."""
+
+    kept: dict = field(default_factory=dict)
+
+    def put(self, kind, id, body, *, owner, by, edition=None):  # noqa: A002
+        """Remember one."""
+        self.kept[kind, id] = Note(id, body)
+
+    def page(self, kind, *, owner=None, after="", size=100):
+        """Two at a time."""
+        return tuple(note for (of, name), note in sorted(self.kept.items()) if of == kind and name > after)[:2]
+
+
+@dataclass
+class Note:
+    """One record."""
+
+    id: str
+    body: dict
+
+
+def test_an_offer_is_what_was_declared(tmp_path):
+    """With its store, and the id that the catalog gave."""
+    offer = make_offer(GIVEN, {"logs": made_store(tmp_path)}, dataset="d7")
+
+    assert (offer.id, offer.name, offer.person, offer.items, offer.people) == (
+        "d7",
+        "events",
+        "user",
+        ("item",),
+        "staff",
+    )
+    assert offer.snapshot == "none"
+    assert source_of(offer) == str(tmp_path / "events.csv")
+
+
+def test_an_unknown_store_is_refused_with_those_that_there_are(tmp_path):
+    """By name."""
+    with pytest.raises(InvalidParameter, match="a store of the configuration: logs"):
+        make_offer(replace(GIVEN, store="lgos"), {"logs": made_store(tmp_path)})
+
+
+@pytest.mark.parametrize("table", ["../x.csv", "/etc/passwd", "a/../../x.csv", "", None, "http://h/x.csv", "a\0.csv"])
+@pytest.mark.parametrize("kind", ["files", "spark"])
+def test_no_table_leads_out_of_its_store(tmp_path, table, kind):
+    """Whatever an owner declares over the network."""
+    (tmp_path / "in").mkdir()
+    write_csv(tmp_path / "x.csv")
+
+    with pytest.raises(InvalidParameter, match="within the store's place"):
+        source_of(made_offer(tmp_path / "in", table, kind=kind))
+
+
+def test_no_link_leads_out_of_its_store(tmp_path):
+    """Neither a file nor a folder nor what a pattern finds; a link within is as good as any name."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "out.csv").symlink_to(write_csv(tmp_path / "x.csv"))
+    (tmp_path / "in" / "folder").symlink_to(tmp_path)
+    for table in ("out.csv", "folder/x.csv", "folder", "*.csv"):
+        with pytest.raises(InvalidParameter, match="within the store's place"):
+            source_of(made_offer(tmp_path / "in", table))
+    (tmp_path / "in" / "out.csv").unlink()
+    (tmp_path / "in" / "link.csv").symlink_to(write_csv(tmp_path / "in" / "y.csv"))
+
+    assert source_of(made_offer(tmp_path / "in", "link.csv")).endswith("in/link.csv")
+
+
+def test_a_password_comes_from_its_file_alone(tmp_path):
+    """Signs of an address in it mean nothing, and what the address said of one is dropped."""
+    (tmp_path / "secret").write_text("p@ss/w:rd\n", encoding="utf-8")
+    place = "postgresql://reader:old@db:5433/events"
+    offer = made_offer(place, "clicks", kind="postgres", password_file=tmp_path / "secret")
+
+    assert source_of(offer) == "postgresql://reader:p%40ss%2Fw%3Ard@db:5433/events"
+    with pytest.raises(UnreadableSource, match="check password_file"):
+        source_of(made_offer(place, "clicks", kind="postgres", password_file=tmp_path / "none"))
+
+
+def test_a_kind_that_cannot_be_read_and_a_store_without_a_place_are_refused(tmp_path):
+    """Before anything is opened."""
+    with pytest.raises(InvalidParameter, match="one that can be read"):
+        source_of(made_offer(tmp_path, kind="pinot"))
+    with pytest.raises(InvalidParameter, match="said for the store 'logs'"):
+        source_of(replace(made_offer(tmp_path), store=replace(made_store(tmp_path), place=None)))
+
+
+def test_offers_on_record_come_back_as_they_were():
+    """More than a page of them; the configuration goes before a record of the same name."""
+    records = Notes()
+    given = [replace(GIVEN, name=f"e{n}", items=None if n % 2 else ("a", "b")) for n in range(5)]
+    for one in given:
+        keep_offer(records, one, by="olga")
+
+    assert kept_offers(records) == tuple(given)
+    assert merged([replace(GIVEN, name="e0", table="other")], given)["e0"].table == "other"
+    assert set(merged([GIVEN], given)) == {"events", "e0", "e1", "e2", "e3", "e4"}
+
+
+def test_an_offer_is_enrolled_once(tmp_path, setting):
+    """Its data is read the first time only: afterwards the catalog knows it by its name."""
+    path = write_csv(tmp_path / "events.csv")
+    stores = Stores()
+    offer = enrol(made_offer(tmp_path), stores, setting)
+    path.unlink()
+    again = enrol(made_offer(tmp_path), stores, setting)
+    stores.close()
+
+    assert offer.id == again.id == setting.catalog.find("events").id
+    assert setting.catalog.find("events").person == "user"
+
+
+def test_data_that_is_known_keeps_its_person(tmp_path, setting):
+    """Under another name and by another column: refused."""
+    write_csv(tmp_path / "events.csv")
+    stores = Stores()
+    enrol(made_offer(tmp_path), stores, setting)
+    other = replace(made_offer(tmp_path), name="again", person="item")
+    with pytest.raises(OtherPerson):
+        enrol(other, stores, setting)
+    stores.close()
+
+
+def test_offers_about_the_same_people_share_a_population(tmp_path, setting):
+    """Joined once; the second time nothing is to do."""
+    stores, offers = Stores(), []
+    for name, people in (("a", "staff"), ("b", "staff"), ("c", None)):
+        write_csv(tmp_path / f"{name}.csv", tag=name)
+        offer = replace(made_offer(tmp_path, f"{name}.csv"), name=name, people=people)
+        offers.append(enrol(offer, stores, setting))
+    join_people(offers, setting)
+    join_people(offers, setting)
+    stores.close()
+    populations = [setting.catalog.find(name).population for name in "abc"]
+
+    assert populations[0] == populations[1] != populations[2]
