@@ -79,7 +79,7 @@ def read_request(offer: Offer, question: Question, said: Mapping[str, Any], *, p
     return request
 
 
-def want(request: Request, offer: Offer, engine: Engine, setting: Setting, *, key: str | None = None) -> Wanted:
+def want(request: Request, offer: Offer, engine: Engine, setting: Setting, *, token: str | None = None) -> Wanted:
     """Hold a question against the columns, the version and the catalog, and price it. Nothing is charged."""
     engine.validate(request.selection)
     sighted = sight(engine, setting, offer.name)
@@ -88,7 +88,8 @@ def want(request: Request, offer: Offer, engine: Engine, setting: Setting, *, ke
         raise LookupError(offer.name)
     request = with_facts(request, dataset)
     estimate = estimate_request(request)
-    ask = make_ask(estimate.planned, dataset, version=sighted.version, by=setting.analyst, key=key or "a price")
+    ask = make_ask(estimate.planned, dataset, version=sighted.version, by=setting.analyst, key="a price")
+    ask = replace(ask, token=token)
     return Wanted(offer=offer, request=request, sighted=sighted, ask=ask, estimate=estimate)
 
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.app.serving.asking import Wanted, read_request, refuse_dear, want
 from hushcount.app.serving.callers import Caller, require
@@ -19,7 +18,7 @@ from hushcount.app.serving.rehearsal import rehearse
 from hushcount.app.serving.releases import made_up_form
 from hushcount.app.serving.running import standard_releases
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.tasks import Task, flight_of
+from hushcount.app.serving.tasks import Order, Task, flight_of
 from hushcount.app.serving.timing import in_time, visible
 from hushcount.app.words import in_releases
 from hushcount.errors import Busy, InvalidParameter, NotFound, OverMaxCost
@@ -27,6 +26,7 @@ from hushcount.ledger.jobs import Job, NewJob, State
 from hushcount.ledger.ledger import Quote
 from hushcount.ledger.refusal import error as refused
 
+MOST_QUESTIONS = 50
 WAITING = "waiting for the same question, asked by somebody else a moment ago"
 
 
@@ -63,36 +63,48 @@ def practise(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
     return made_up_form(rehearse(wanted.request), wanted)
 
 
-def release(service: Service, caller: Caller, task: Task, *, key: str) -> Job:
-    """Take a question, or join it if the caller's key asked it before. Returns at once; the job runs in a thread.
+def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
+    """Take an order, or join it if the caller's key gave it before. Returns at once; the job runs in a thread.
 
     Raises:
-        KeyReused: the key came with another question.
+        KeyReused: the key came with another order.
         OverMaxCost: it may cost more than the caller allowed.
         BudgetExhausted: it does not fit.
         Busy: the store has enough to do, or the server is stopping.
     """
-    offer = service.served.granted(service, caller, task.dataset, "owner", "analyst", deed="release answers")
-    found = service.ledger.jobs.of_key(caller.name, key)
+    name = _one_dataset(order)
+    offer = service.served.granted(service, caller, name, "owner", "analyst", deed="release answers")
     # A retry joins what there is: it needs no room, and the data may have changed since.
-    if found is None:
-        _refuse_hopeless(service, caller, offer, task)
-    request = read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
-    name = new_id("q")
-    new = NewJob(
-        id=name,
-        analyst=caller.name,
-        key=key,
-        dataset=offer.id,
-        body=task.to_json(),
-        question=flight_of(request, offer.id, job=name),
-    )
+    if service.ledger.jobs.of_key(caller.name, key) is None:
+        _refuse_hopeless(service, caller, offer, order)
+    new = _new_job(service, caller, offer, order, key=key)
     job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
     if fresh and job.state == "running":
         service.runner.run(job)
     elif fresh:
         service.runner.park(job)
     return job
+
+
+def _one_dataset(order: Order) -> str:
+    """The data set of all questions: what is all or nothing is held on one account."""
+    names = {task.dataset for task in order.tasks}
+    if len(names) != 1 or len(order.tasks) > MOST_QUESTIONS:
+        want = f"1 to {MOST_QUESTIONS} questions about one data set"
+        raise InvalidParameter("questions", f"{len(order.tasks)} about {len(names)} data sets", want)
+    return names.pop()
+
+
+def _new_job(service: Service, caller: Caller, offer: Offer, order: Order, *, key: str) -> NewJob:
+    name = new_id("q")
+    flight = name
+    if len(order.tasks) == 1:
+        (task,) = order.tasks
+        request = read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
+        flight = flight_of(request, offer.id, job=name)
+    return NewJob(
+        id=name, analyst=caller.name, key=key, dataset=offer.id, body=order.to_json(), question=flight
+    )
 
 
 def find(service: Service, caller: Caller, name: str) -> Job:
@@ -138,33 +150,38 @@ def _granted(service: Service, caller: Caller, task: Task, *, deed: str) -> Offe
     return service.served.granted(service, caller, task.dataset, "owner", "analyst", "reader", deed=deed)
 
 
-def _quoted(service: Service, caller: Caller, offer: Offer, task: Task) -> tuple[Wanted, Quote]:
+def _quoted(
+    service: Service, caller: Caller, offer: Offer, task: Task, *, token: str | None = None
+) -> tuple[Wanted, Quote]:
     presets = service.config.privacy.presets
     request = read_request(offer, task.question, task.said, presets=presets)
     with service.stores.look(offer) as engine:
-        wanted = want(request, offer, engine, service.of(caller.name), token=task.token)
+        wanted = want(request, offer, engine, service.of(caller.name), token=token)
     refuse_dear(wanted, presets)
     return wanted, service.ledger.check(wanted.ask)
 
 
-def _refuse_hopeless(service: Service, caller: Caller, offer: Offer, task: Task) -> None:
-    """Refuse what would be refused anyway, before a job is made of it. The reservation decides all the same."""
+def _refuse_hopeless(service: Service, caller: Caller, offer: Offer, order: Order) -> None:
+    """Refuse what would be refused anyway, before a job is made of it. The reservations decide all the same."""
     if service.runner.leaving:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service.stores.refuse_full(offer)
-    wanted, quote = _quoted(service, caller, offer, task)
-    if task.most is not None:
-        most = _checked_most(task.most)
-        if quote.charge.rho > most.rho or quote.charge.delta > most.delta:
-            worst = in_releases(zcdp.spent(wanted.estimate.cost))
+    total = Spent()
+    for task in order.tasks:
+        _, quote = _quoted(service, caller, offer, task, token=order.token)
+        if quote.refusal is not None:
+            raise refused(quote.refusal)
+        total += quote.charge
+    if order.most is not None:
+        most = checked_most(order.most)
+        if total.rho > most.rho or total.delta > most.delta:
             raise OverMaxCost(
-                f"it may cost {worst:.3g} standard releases, and you allow {task.most}. Nothing was charged."
+                f"it may cost {in_releases(total):.3g} standard releases, and you allow {order.most}. "
+                "Nothing was charged."
             )
-    if quote.refusal is not None:
-        raise refused(quote.refusal)
 
 
-def _checked_most(said: str) -> Spent:
+def checked_most(said: str) -> Spent:
     try:
         most = Decimal(said)
     except InvalidOperation:

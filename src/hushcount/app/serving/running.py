@@ -18,12 +18,13 @@ from datetime import timedelta
 from decimal import Decimal
 
 from hushcount.accounting.spent import EXACT, Spent
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Call, answer, hold_all
+from hushcount.app.request import Request
 from hushcount.app.serving.asking import read_request
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.app.serving.stores import Stores
-from hushcount.app.serving.tasks import Task
+from hushcount.app.serving.tasks import Order
 from hushcount.app.setting import Setting
 from hushcount.errors import Cancelled, HushcountError, LedgerUnavailable, StoreFailed, UnreadableSource
 from hushcount.ledger.jobs import Job, State
@@ -187,29 +188,38 @@ class Runner:
         raise AssertionError("a job that ended in no way")  # pragma: no cover
 
     def _answer(self, job: Job, run: _Run) -> None:
-        task = Task.from_json(job.body)
-        offer = self._find(task.dataset)
-        request = read_request(offer, task.question, task.said, presets=self._presets)
+        order = Order.from_json(job.body)
+        offer = self._find(order.tasks[0].dataset)
         setting = replace(self._setting, analyst=job.analyst)
 
         def say(stage: str) -> None:
             run.stage = stage
 
-        call = Call(
-            dataset=offer.name,
-            key=job.key,
-            say=say,
-            token=task.token,
-            lifetime=self._stores.lifetime(offer),
-            most=None if task.most is None else standard_releases(task.most),
-            stopped=run.stopped.is_set,
-        )
+        def asked(place: int) -> tuple[Request, Call]:
+            task = order.tasks[place]
+            request = read_request(offer, task.question, task.said, presets=self._presets)
+            call = Call(
+                dataset=offer.name,
+                key=order.key_of(job.key, place),
+                say=say,
+                token=order.token,
+                lifetime=lifetime(offer),
+                stopped=run.stopped.is_set,
+            )
+            return request, call
+
+        asked_all = [asked(place) for place in range(len(order.tasks))]
         with self._stores.lend(offer) as engine:
-            answer(request, engine, setting, call=call)
+            if len(asked_all) > 1:
+                hold_all(asked_all, engine, setting)
+            for request, call in asked_all:
+                answer(request, engine, setting, call=call)
 
     def _charged(self, job: Job) -> bool | None:
+        order = Order.from_json(job.body)
+        keys = {order.key_of(job.key, place) for place in range(len(order.tasks))}
         try:
-            return self._ledger.recall(job.analyst, job.key) is not None
+            return any(self._ledger.recall(job.analyst, key) is not None for key in keys)
         except HushcountError:
             return None
 
@@ -242,6 +252,11 @@ class Runner:
                 return
             if self._ledger.jobs.claim(job.id, worker=self.worker):
                 self.run(job)
+
+
+def lifetime(offer: Offer) -> timedelta:
+    """How long a reservation lives: as long as the store may take, and as long again for whoever takes it over."""
+    return 3 * offer.store.timeout + timedelta(minutes=5)
 
 
 def standard_releases(count: str) -> Spent:

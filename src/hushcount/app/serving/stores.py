@@ -11,6 +11,7 @@ from datetime import timedelta
 from hushcount.app.serving.lines import Line
 from hushcount.app.serving.loans import Loan
 from hushcount.app.serving.offers import Offer, source_of
+from hushcount.app.serving.refusals import busy
 from hushcount.app.serving.shelves import Access, Shelf
 from hushcount.app.serving.stamps import stamp_of
 from hushcount.app.wiring import open_engine
@@ -83,14 +84,30 @@ class Stores:
         finally:
             loan.end()
 
-    def describe(self, offer: Offer) -> Description:
-        """The columns of an offer; waits in no line, since no values are read."""
+    @contextmanager
+    def look(self, offer: Offer) -> Iterator[Engine]:
+        """An open engine for columns and versions; waits in no line, since no values are read."""
         shelf = self._shelf(offer)
         held = shelf.take(offer, until=time.monotonic() + offer.store.timeout.total_seconds())
         try:
-            return held.engine.describe()
+            yield held.engine
         finally:
             shelf.give_back(held)
+
+    def describe(self, offer: Offer) -> Description:
+        """The columns of an offer."""
+        with self.look(offer) as engine:
+            return engine.describe()
+
+    def refuse_full(self, offer: Offer) -> None:
+        """Refuse a question for which there would be no room in the line.
+
+        Raises:
+            Busy: so it is.
+        """
+        _, waiting = self.load(offer)
+        if waiting >= offer.store.max_waiting:
+            raise busy(offer.store.name, f"{waiting} questions wait for it already")
 
     def load(self, offer: Offer) -> tuple[int, int]:
         """How many questions read the offer's store, and how many wait for it."""

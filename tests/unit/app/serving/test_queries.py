@@ -1,0 +1,204 @@
+"""Questions of a service: priced, rehearsed, released once, repeated for nothing, refused with help."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from hushcount.app.serving import queries, releases
+from hushcount.app.serving.tasks import Order, Task
+from hushcount.errors import BudgetExhausted, InvalidParameter, KeyReused, NotFound, NotPermitted, OverMaxCost
+from tests.unit.app.serving.services import ADAM, NOBODY, OLGA, ZOE, make_config, running_service
+
+TOP = Task(dataset="events", question="top", said={"item": "article", "k": 5})
+COUNT = Task(dataset="events", question="count", said={"item": "article", "where": "country = 'NZ'"})
+
+
+@pytest.fixture
+def service(tmp_path):
+    """A service of its own for each test."""
+    with running_service(make_config(tmp_path)) as made:
+        yield made
+
+
+def order(task, **more):
+    """One question."""
+    return Order(tasks=(task,), **more)
+
+
+def ended(service, job):
+    """The job once it has ended."""
+    done = service.runner.under_way(job.id)
+    if done is not None:
+        done.result(60)
+    return service.ledger.jobs.find(job.id)
+
+
+def released(service, caller, task, key):
+    """The release of a question."""
+    job = ended(service, queries.release(service, caller, order(task), key=key))
+    assert job.state == "done", job.outcome
+    return releases.answered(service, job)
+
+
+def test_a_price_costs_nothing_and_reads_nothing(service):
+    """All that is shown is public."""
+    form = queries.price(service, ZOE, TOP)
+
+    assert form["cost"]["releases"] == 1.0
+    assert form["fits"]
+    assert form["left"]["like_this"] == 10
+    assert form["translation"]["fetches"] == 1001
+    assert form["free"] is None
+    assert form["question"] == "the 5 articles that most user_ids have"
+    assert [one["change"] for one in form["cheaper"]] == [{"preset": "cautious"}]
+    assert not service.ledger.jobs.page(analyst=None)
+    json.dumps(form)
+
+
+def test_a_release_is_charged_once_and_repeated_for_nothing(service):
+    """The same bytes under another key, for nothing; for a colleague at their own price."""
+    first = released(service, ZOE, TOP, "one")
+    again = released(service, ZOE, TOP, "two")
+    other = released(service, ADAM, TOP, "one")
+
+    assert first.stored.payload == again.stored.payload == other.stored.payload
+    assert first.release.counts[0] == pytest.approx(4000, abs=200)
+    costs = [releases.cost_form(one) for one in (first, again, other)]
+    assert [cost["repeated"] for cost in costs] == [False, True, True]
+    assert costs[0]["releases"] > 0
+    assert costs[1]["releases"] == 0
+    assert costs[2]["releases"] == costs[0]["releases"]
+    assert queries.price(service, ZOE, TOP)["free"] is not None
+    assert not service.ledger.verify().problems
+
+
+def test_the_same_key_joins_the_same_job(service):
+    """However often, from however many threads; with another question it is refused."""
+    with ThreadPoolExecutor(16) as pool:
+        jobs = list(pool.map(lambda _: queries.release(service, ZOE, order(TOP), key="k"), range(32)))
+    assert len({job.id for job in jobs}) == 1
+    assert ended(service, jobs[0]).state == "done"
+
+    with pytest.raises(KeyReused):
+        queries.release(service, ZOE, order(COUNT), key="k")
+    # Keys are each caller's own.
+    assert queries.release(service, ADAM, order(COUNT), key="k").id != jobs[0].id
+
+
+def test_two_who_ask_the_same_at_once_make_one_run(service, monkeypatch):
+    """The second waits for the first and is given its answer."""
+    callers = (ZOE, ADAM)
+    with ThreadPoolExecutor(2) as pool:
+        jobs = list(pool.map(lambda caller: queries.release(service, caller, order(COUNT), key="same"), callers))
+    for job in jobs:
+        for _ in range(200):
+            now = service.ledger.jobs.find(job.id)
+            if now.state == "done":
+                break
+            ended(service, job)
+    answers = [releases.answered(service, service.ledger.jobs.find(job.id)) for job in jobs]
+
+    assert answers[0].stored.payload == answers[1].stored.payload
+    assert sorted(one.stored.repeated for one in answers) == [False, True]
+
+
+def test_what_may_cost_too_much_is_refused(service):
+    """Before anything is held."""
+    with pytest.raises(OverMaxCost, match="Nothing was charged"):
+        queries.release(service, ZOE, order(TOP, most="0.5"), key="a")
+    with pytest.raises(InvalidParameter):
+        queries.release(service, ZOE, order(TOP, most="nan"), key="a")
+    assert ended(service, queries.release(service, ZOE, order(TOP, most="1"), key="a")).state == "done"
+
+
+def test_a_refusal_helps(service):
+    """Ten releases are spent: what was asked, what is left, whom to ask."""
+    for place in range(10):
+        task = Task(dataset="events", question="count", said={"item": "article", "where": f"country = '{place}'"})
+        released(service, ZOE, task, f"k{place}")
+    with pytest.raises(BudgetExhausted) as told:
+        queries.release(service, ZOE, order(TOP), key="last")
+    from hushcount.app.serving.problems import problem_of
+
+    form = problem_of(told.value).to_form()
+    assert form["code"] == "budget-exhausted"
+    assert form["charged"] is False
+    assert form["asked"] == {"releases": 1.0}
+    assert form["ask"]["owners"] == ["olga", "the service"]
+    json.dumps(form)
+
+
+def test_who_has_no_role_sees_nothing(service):
+    """What is not shared and what is not there look the same."""
+    told = []
+    for caller, name in ((NOBODY, "events"), (NOBODY, "nothing"), (ZOE, "nothing")):
+        with pytest.raises(NotFound) as error:
+            queries.price(service, caller, Task(dataset=name, question="count", said={"item": "article"}))
+        told.append(str(error.value))
+    assert len(set(told)) == 1
+
+
+def test_a_reader_may_price_and_not_release(service):
+    """And an auditor may neither."""
+    service.ledger.grant("rita", "reader", by="olga")
+    from hushcount.app.serving.callers import Caller
+
+    rita = Caller(name="rita")
+    assert queries.price(service, rita, TOP)["fits"]
+    with pytest.raises(NotPermitted):
+        queries.release(service, rita, order(TOP), key="a")
+
+
+def test_others_jobs_are_not_there(service):
+    """An owner sees them."""
+    job = queries.release(service, ZOE, order(TOP), key="a")
+
+    assert queries.find(service, OLGA, job.id).id == job.id
+    for caller in (NOBODY, ADAM):
+        with pytest.raises((NotFound, NotPermitted)):
+            queries.find(service, caller, job.id)
+
+
+def test_fresh_noise_is_new_and_paid_again(service):
+    """Each time."""
+    fresh = Task(dataset="events", question="count", said={"item": "article", "fresh": True})
+    one, two = (released(service, ZOE, fresh, key) for key in ("a", "b"))
+
+    assert one.stored.payload != two.stored.payload
+    assert releases.cost_form(two)["releases"] > 0
+
+
+def test_a_batch_is_all_or_nothing(service):
+    """Held together, or none of it is."""
+    tasks = tuple(
+        Task(dataset="events", question="count", said={"item": "article", "where": f"country = '{n}'"})
+        for n in range(4)
+    )
+    job = ended(service, queries.release(service, ZOE, Order(tasks=tasks), key="batch"))
+    assert job.state == "done"
+    more = tuple(
+        Task(dataset="events", question="count", said={"item": "article", "where": f"country = 'x{n}'"})
+        for n in range(7)
+    )
+    late = ended(service, queries.release(service, ZOE, Order(tasks=more), key="late"))
+
+    assert late.state == "failed"
+    assert json.loads(late.outcome)["code"] == "budget-exhausted"
+    assert json.loads(late.outcome)["charged"] is False
+    # Four were paid for, nothing is held.
+    assert queries.price(service, ZOE, TOP)["left"]["like_this"] == 6
+
+
+def test_a_stopping_service_leaves_its_jobs_to_others(tmp_path):
+    """What one worker left, the next one answers."""
+    config = make_config(tmp_path)
+    with running_service(config) as first:
+        first.runner.close(timedelta(0))
+        from hushcount.errors import Busy
+
+        with pytest.raises(Busy):
+            queries.release(first, ZOE, order(TOP), key="a")
