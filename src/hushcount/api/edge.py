@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -69,6 +70,7 @@ class _Passage:
     def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         self._app, self._scope, self._receive, self._send = app, scope, receive, send
         self._read, self.status, self._began = 0, 0, False
+        self._since = time.monotonic()
         headers = Headers(scope=scope)
         given = headers.get("request-id", "")
         scope.setdefault("state", {})
@@ -92,7 +94,7 @@ class _Passage:
         finally:
             self._note()
             if observe is not None:
-                observe(self._request, self.status, 0.0)
+                observe(self._request, self.status, self._since)
 
     def _too_large(self) -> Problem | None:
         length = self._headers.get("content-length", "0")

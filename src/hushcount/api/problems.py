@@ -110,6 +110,9 @@ async def _of_ours(request: Request, error: Exception) -> Response:
     headers = {} if after is None else {"Retry-After": str(max(1, round(after)))}
     if problem.code == "internal":
         note_failure(request, error)
+    if problem.code == "not-found":
+        # What was called is no data set, and may be anything: it stays out of the log.
+        request.state.dataset = None
     return problem_response(request, problem, headers=headers)
 
 

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from hushcount.api.problems import MEDIA, STATUS, Refused
 from hushcount.api.reading import StrictRequest, refusal_in
-from hushcount.api.work import light, service_of
+from hushcount.api.work import light, service_of, worker_of
 from hushcount.app.serving.signing import Knock, sign_in
 
 _ALWAYS = ("invalid-parameter", "unknown-option", "not-signed-in", "too-many-requests", "ledger-unavailable", "internal")
@@ -29,15 +29,10 @@ class SignedRoute(APIRoute):
         known = frozenset(_query_names(self))
 
         async def signed(request: Request) -> Response:
-            request.state.caller = await light(request, sign_in, service_of(request), _knock(request))
+            knock, door = knock_of(request), worker_of(request).door
+            request.state.caller = await light(request, sign_in, service_of(request), knock, door=door)
             _refuse_unknown(request, known)
-            try:
-                return await run(StrictRequest(request.scope, request.receive))
-            except RequestValidationError as error:
-                refused = refusal_in(error.__cause__)
-                if refused is not None:
-                    raise refused from None
-                raise
+            return await _read_strictly(run, request)
 
         return signed
 
@@ -52,7 +47,7 @@ class OpenRoute(APIRoute):
 
         async def opened(request: Request) -> Response:
             _refuse_unknown(request, known)
-            return await run(request)
+            return await _read_strictly(run, request)
 
         return opened
 
@@ -87,6 +82,17 @@ def with_body(*codes: str) -> tuple[str, ...]:
     return (*_WITH_BODY, *codes)
 
 
+async def _read_strictly(run: Callable[[Request], Coroutine[Any, Any, Response]], request: Request) -> Response:
+    """Run a handler on a body that is read in our way; a refusal comes back through FastAPI's own error."""
+    try:
+        return await run(StrictRequest(request.scope, request.receive))
+    except RequestValidationError as error:
+        refused = refusal_in(error.__cause__)
+        if refused is not None:
+            raise refused from None
+        raise
+
+
 def _schema(media: str) -> dict[str, Any]:
     if media == "application/json":
         return {"type": "object"}
@@ -115,6 +121,7 @@ def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
         seen.add(name)
 
 
-def _knock(request: Request) -> Knock:
+def knock_of(request: Request) -> Knock:
+    """What is known of a call before anybody is believed."""
     peer = "" if request.client is None else request.client.host
-    return Knock(method=request.method, peer=peer, headers=request.headers)
+    return Knock(method=request.method, peer=peer, headers=tuple(request.headers.items()))

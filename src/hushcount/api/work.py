@@ -18,6 +18,7 @@ from fastapi import Request
 from hushcount.api.renderings import Renderings
 from hushcount.app.serving.callers import Caller
 from hushcount.app.serving.service import Service
+from hushcount.app.serving.signing import Door
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,17 +31,17 @@ class Worker:
 
     Attributes:
         service: the service; None until it is open.
+        door: what signing in remembers.
         light: places for light work. Each place has its own connection to the ledger, so they are bounded.
         heavy: places for what computes.
         renderings: releases as bytes.
-        stopping: whether the process was asked to end.
     """
 
     service: Service | None = None
+    door: Door = field(default_factory=Door)
     light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
     heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
     renderings: Renderings = field(default_factory=Renderings)
-    stopping: bool = False
 
 
 def worker_of(request: Request) -> Worker:
