@@ -16,10 +16,12 @@ from hushcount.api import (
     budget,
     datasets,
     invitations,
+    limits,
     log,
     me,
     operator,
     owners,
+    people,
     problems,
     queries,
     questions,
@@ -36,7 +38,7 @@ from hushcount.app.serving.signing import open_door
 
 # The version of the interface: /v1 only grows.
 VERSION = "1.0"
-_GROUPS = (me, datasets, queries, batches, releases, questions, requests, tokens, invitations, owners, log, budget, operator)
+_GROUPS = (me, datasets, queries, batches, releases, questions, requests, tokens, invitations, owners, limits, people, log, budget, operator)
 _WHAT = (
     "Which items are there, and how many people have each, without exposing any person. Questions are priced before they "
     "are paid; what was paid for is kept and free."

@@ -15,6 +15,7 @@ from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving import queries
+from hushcount.app.serving.tasks import Order
 
 router = signed_router("batches")
 
@@ -30,3 +31,15 @@ async def ask(request: Request, body: bodies.Batch, key: Key = None, prefer: Pre
     named = require_key(key)
     job = await light(request, queries.release, service_of(request), caller, order, key=named)
     return await job_answer(request, await waited(request, job, seconds_to_wait(prefer)), asked=True)
+
+
+def _priced(request: Request, order: Order) -> dict[str, Any]:
+    """All prices and their sum. Whether all fit together is decided when they are held."""
+    service, caller = service_of(request), caller_of(request)
+    prices = [queries.price(service, caller, task) for task in order.tasks]
+    return {
+        "mode": "estimate",
+        "cost": {"releases": sum(price["cost"]["releases"] for price in prices), "at_most": True},
+        "fits": all(price["fits"] for price in prices),
+        "questions": prices,
+    }

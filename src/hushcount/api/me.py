@@ -9,8 +9,8 @@ from fastapi import Request, Response
 from hushcount.api.answers import answer
 from hushcount.api.routes import said, signed_router
 from hushcount.api.work import caller_of, light, service_of
+from hushcount.app.serving import people
 from hushcount.app.serving.callers import role_on
-from hushcount.app.serving.tokens import token_form
 
 router = signed_router("me")
 
@@ -25,10 +25,6 @@ def _me(request: Request) -> dict[str, Any]:
     service, caller = service_of(request), caller_of(request)
     shared = service.served.shared_with(service, caller)
     return {
-        "name": caller.name,
-        "local": caller.local,
-        "groups": list(caller.groups),
-        "role": role_on(service, caller, None),
+        **people.me(service, caller),
         "datasets": {offer.name: role_on(service, caller, offer) for offer in shared},
-        "token": None if caller.token is None else token_form(caller.token),
     }

@@ -40,9 +40,9 @@ async def ask(request: Request, body: bodies.Query, key: Key = None, prefer: Pre
     request.state.dataset = body.dataset
     order = order_of(caller, [body], body.max_cost)
     if body.mode == "estimate":
-        return answer(await light(request, queries.price, service, caller, order))
+        return answer(await light(request, queries.price, service, caller, order.tasks[0]))
     if body.mode == "rehearse":
-        form = await heavy(request, queries.practise, service, caller, order)
+        form = await heavy(request, queries.practise, service, caller, order.tasks[0])
         return answer(form)
     named = require_key(key)
     job = await light(request, queries.release, service, caller, order, key=named)
