@@ -176,9 +176,10 @@ class Decision(Body):
     """What an owner decides on a wish."""
 
     grant: bool
-    sentence: Annotated[str, Field(max_length=2000)] = ""
+    sentence: Annotated[str, Field(min_length=1, max_length=2000)]
     releases: Exact | None = None
     until: Moment | None = None
+    of: Literal["analyst", "dataset"] = "analyst"
 
 
 class NewToken(Body):
