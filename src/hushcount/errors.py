@@ -23,7 +23,18 @@ HushcountError
 ├── KeyReused          an idempotency key came back with another request
 ├── ReservationClosed  a reservation can no longer be settled or refunded; the text says what was charged
 ├── CostOverrun        a mechanism used more than was reserved: all of it was charged, nothing was released
-└── NotPermitted       the person's role does not allow it
+├── OverMaxCost        the worst case is above what the caller said it may cost; nothing was charged
+├── Frozen             an owner stopped all questions about this data; nothing was charged
+├── Cancelled          the question was stopped before data was read; nothing was charged
+├── Outdated           a record was changed by somebody else meanwhile; nothing was written
+├── NotPermitted       the person's role does not allow it
+├── NotSignedIn        nobody knows who calls; the text says how to sign in
+├── NotFound           there is no such thing, or not for this caller: the two look the same
+├── TooManyRequests    more requests than are allowed in this time; `after` says how many seconds to wait
+├── Busy               all places are taken, or the service is about to stop; `after` says how many seconds to wait
+├── StoreFailed        the store that holds the data failed; carries none of its words
+├── StoreIncomplete    the store gave a part of the answer only, so there is none
+└── StoreTimeout       the store took longer than it may
 
 Each message says what was asked, why it cannot be, and what to write instead. Errors raised after data was read
 carry no item, no person and no true count: messages are an output channel too.
@@ -179,3 +190,75 @@ class CostOverrun(HushcountError):
 
 class NotPermitted(HushcountError):
     """The role of the person does not allow this."""
+
+
+class OverMaxCost(HushcountError):
+    """The worst case is above the most that the caller allowed. Nothing was charged."""
+
+    def __init__(self, what: str, *, asked: Decimal, most: Decimal) -> None:
+        self.what, self.asked, self.most = what, asked, most
+        super().__init__(
+            f"this question may cost {what} = {asked}, and at most {most} was allowed for it. Allow more, or ask for "
+            "less. Nothing was charged."
+        )
+
+
+class Frozen(HushcountError):
+    """An owner stopped all questions about this data, its people or everything. Nothing was charged."""
+
+    def __init__(self, text: str, *, place: str) -> None:
+        self.place = place
+        super().__init__(text)
+
+
+class Cancelled(HushcountError):
+    """The question was stopped before data was read for it. Nothing was charged."""
+
+
+class Outdated(HushcountError):
+    """A record is no longer as it was when the caller read it. Nothing was written."""
+
+    def __init__(self, kind: str, name: str, *, edition: int, present: int) -> None:
+        self.kind, self.name, self.edition, self.present = kind, name, edition, present
+        was = f"edition {edition}" if edition else "new"
+        now = f"it is edition {present}" if present else "there is none"
+        super().__init__(
+            f"the {kind} {name!r} was to be changed as {was}, but {now}: somebody else was first. Read it again, then "
+            "repeat the change. Nothing was written or charged."
+        )
+
+
+class NotSignedIn(HushcountError):
+    """Nobody knows who calls. Nothing was charged."""
+
+
+class NotFound(HushcountError, LookupError):
+    """There is no such thing, or it is not for this caller; which of the two is not told. Nothing was charged."""
+
+
+class TooManyRequests(HushcountError):
+    """More requests came than are allowed in this time. Nothing was charged."""
+
+    def __init__(self, text: str, *, after: float | None = None) -> None:
+        self.after = after
+        super().__init__(text)
+
+
+class Busy(HushcountError):
+    """All places are taken, or the service is about to stop. Nothing was charged for a question that was not begun."""
+
+    def __init__(self, text: str, *, after: float | None = None) -> None:
+        self.after = after
+        super().__init__(text)
+
+
+class StoreFailed(HushcountError):
+    """The store that holds the data failed. The text has none of the store's words, which may quote data."""
+
+
+class StoreIncomplete(HushcountError):
+    """The store gave a part of the answer only; a part is not private by the same proof, so there is no answer."""
+
+
+class StoreTimeout(HushcountError):
+    """The store took longer than it may."""

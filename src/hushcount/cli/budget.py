@@ -208,7 +208,7 @@ def _name(balance: Balance, by: str) -> str:
     account = balance.account
     if account.kind == "dataset":
         return "This data"
-    return f"Your own account ({by})" if account.kind == "analyst" else f"Your group '{account.name}'"
+    return f"Your own account ({by})" if account.kind == "analyst" else f"Your {account.kind} '{account.name}'"
 
 
 def _show_numbers(left: Left) -> None:

@@ -20,7 +20,11 @@ EXIT_CODES: dict[type[errors.HushcountError], int] = {
     errors.UnsafeMechanism: 2,
     errors.UnreadableSource: 3,
     errors.InvalidInput: 3,
+    errors.StoreFailed: 3,
+    errors.StoreIncomplete: 3,
+    errors.StoreTimeout: 3,
     errors.BudgetExhausted: 4,
+    errors.OverMaxCost: 4,
     errors.MissingExtra: 5,
 }
 _UNEXPECTED = 70

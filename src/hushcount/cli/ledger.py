@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from hushcount.ledger.ledger import Account, Ledger
     from hushcount.ledger.limits import Limit
 
-_ROLES = ("owner", "analyst", "auditor", "nobody")
+_ROLES = ("owner", "analyst", "reader", "auditor", "program", "nobody")
 _MEANS = {
     "owner": "sets limits, roles and groups, sees everything, and may ask.",
     "analyst": "asks, and sees what they did themselves.",
+    "reader": "reads what was published and asks nothing.",
     "auditor": "sees everything and asks nothing.",
+    "program": "asks as an analyst, through a service's budget only.",
     "nobody": "asks as an analyst, like whoever has no role.",
 }
 

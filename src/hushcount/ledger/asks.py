@@ -15,6 +15,7 @@ from hushcount.ledger.book import Book
 from hushcount.ledger.chain import canonical, decimal_text, digest
 from hushcount.ledger.ledger import Ask, Reservation, StoredRelease
 from hushcount.ledger.limits import Mode
+from hushcount.ledger.store import Transaction
 from hushcount.ledger.windows import moment
 from hushcount.model.costs import Cost
 
@@ -179,12 +180,12 @@ def copy_answer(book: Book, entity: str, number: int, *, as_number: int, dataset
     )
 
 
-def by_key(book: Book, ask: Ask) -> tuple[str, AskRow] | None:
+def by_key(transaction: Transaction, analyst: str, key: str) -> tuple[str, AskRow] | None:
     """The ask that used this analyst's key before, with its entity. One that was refunded does not count."""
-    found = book.transaction.fetch(
+    found = transaction.fetch(
         f"SELECT entity, {_LIST} FROM asks WHERE analyst = ? AND ask_key = ? AND state <> 'refunded'",  # noqa: S608
-        ask.analyst,
-        ask.key,
+        analyst,
+        key,
     )
     return (found[0][0], _row(found[0][1:])) if found else None
 
@@ -271,6 +272,7 @@ def hand_out(
         payload=payload_of(book, stored.number) if payload is None else payload,
         cost=stored.cost,
         charged=charged or Spent(),
+        held=Spent() if stored.number != row.number else row.held,
         repeated=stored.number != row.number,
         made=moment(stored.made),
         mode=row.mode,

@@ -108,7 +108,7 @@ class Book:
         # All columns of the key are named, so that the rules of other people are not read.
         found = self.transaction.fetch(
             "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608
-            f"AND kind IN ('analyst', 'group', 'dataset') AND name IN ({marks})",
+            f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({marks})",
             self.entity,
             EVERY,
             *names,

@@ -155,11 +155,16 @@ def look_population(transaction: Transaction, dataset: str) -> Book:
 
 def require_population(transaction: Transaction, entity: str) -> None:
     """Refuse what is no population, or one no longer."""
-    if entity == EVERY:
-        return
-    found = transaction.fetch("SELECT merged FROM books WHERE entity = ?", entity)
-    if not found or found[0][0] is not None:
+    if not is_population(transaction, entity):
+        found = transaction.fetch("SELECT merged FROM books WHERE entity = ?", entity)
         raise UnknownDataset(entity, found[0][0] if found else None)
+
+
+def is_population(transaction: Transaction, entity: str) -> bool:
+    """Whether it is a population whose book is open, or all of them."""
+    if entity == EVERY:
+        return True
+    return bool(transaction.fetch("SELECT 1 FROM books WHERE entity = ? AND merged IS NULL", entity))
 
 
 def to_value(row: DatasetRow, identities: Iterable[str]) -> Dataset:

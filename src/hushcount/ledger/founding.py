@@ -85,7 +85,8 @@ def bring_up_to_date(database: Database, secret: str, *, place: str) -> str:
         # Somebody else may have done it meanwhile.
         version = database.version(transaction)
         said = migrate(transaction, version=version)
-        redacted = version < newest_version() and _was_redacted(transaction)
+        # Only the step from the first version takes anything out.
+        redacted = version == 1 and _was_redacted(transaction)
         if not _secret_of(transaction):
             _keep_secret(rule_book(transaction, moment=shown_now), secret)
         _refuse_other_secret(transaction, secret, place)

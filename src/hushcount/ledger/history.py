@@ -17,10 +17,10 @@ _LARGEST_PAGE = 10_000
 
 
 def entries(transaction: Transaction, page: Page, *, by: str) -> tuple[Entry, ...]:
-    """One page of a book's log. Analysts see what they did; owners and auditors see everything."""
+    """One page of a book's log. Owners and auditors see everything, all others what they did."""
     size = whole("size", page.size, most=_LARGEST_PAGE)
     analyst = page.analyst
-    if standing(transaction, by, page.entity).role == "analyst":
+    if not standing(transaction, by, page.entity).sees_all:
         if analyst not in {None, by}:
             raise NotPermitted(f"{by!r} may see their own history only; owners and auditors see everybody's.")
         analyst = by

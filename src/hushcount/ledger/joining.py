@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hushcount.errors import InvalidParameter, JoinRefused
+from hushcount.errors import Frozen, InvalidParameter, JoinRefused
 from hushcount.ledger import asks, cataloguing, datasets
 from hushcount.ledger.accounts import ACCOUNT_COLUMNS, Payer, State, from_row, inherit, merge, moved, to_row
 from hushcount.ledger.book import Book, lock_book, new_book
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.datasets import DatasetRow
 from hushcount.ledger.names import identity_text, named
+from hushcount.ledger.policy import put_dataset_role
 from hushcount.ledger.settling import sweep
 from hushcount.ledger.standing import require
 from hushcount.ledger.store import Transaction
@@ -34,6 +35,7 @@ def join(rules: Book, name: str, other: str, *, by: str) -> Dataset:
     if mine.entity == theirs.entity:
         raise JoinRefused(f"{mine.name!r} and {theirs.name!r} are about the same people already. Nothing was changed.")
     _refuse_other_rules(rules.transaction, mine, theirs)
+    _refuse_if_frozen(rules.transaction, (mine, theirs))
     books = {entity: _locked(rules.transaction, entity) for entity in sorted({mine.entity, theirs.entity})}
     kept, closed = books[mine.entity], books[theirs.entity]
     if rules.transaction.fetch("SELECT 1 FROM asks WHERE entity = ? AND state = 'open' LIMIT 1", closed.entity):
@@ -53,6 +55,7 @@ def split(rules: Book, name: str, *, by: str, new: str | None, identities: tuple
     """Let a data set, or some of its identities as a new one, leave to a population of its own."""
     row = datasets.find(rules.transaction, name)
     require(rules.transaction, by, entity=row.entity, roles=("owner",), deed=_DEED)
+    _refuse_if_frozen(rules.transaction, (row,))
     leaving = [identity_text(identity) for identity in identities]
     shown = _leaver(rules, row, new=new, leaving=leaving, by=by)
     book = _locked(rules.transaction, row.entity)
@@ -81,6 +84,7 @@ def _left(rules: Book, row: DatasetRow, left: DatasetRow, *, leaving: list[str],
     else:
         datasets.insert(rules, left)
         datasets.bind(rules, left.id, leaving)
+        _copy_dataset_roles(rules, row.id, left.id, by=by)
     rules.flush()
     return datasets.to_value(left, datasets.identities_of(rules.transaction, left.id))
 
@@ -185,6 +189,25 @@ def _copy_rules(rules: Book, entity: str, leaving: str, *, by: str) -> None:
     for person, role in rules.transaction.fetch("SELECT person, role FROM roles WHERE entity = ? ORDER BY 1", entity):
         rules.append("role", by, place=leaving, person=person, role=role)
         rules.do("INSERT INTO roles (entity, person, role) VALUES (?, ?, ?)", leaving, person, role)
+
+
+def _copy_dataset_roles(rules: Book, origin: str, leaving: str, *, by: str) -> None:
+    """Who was what for a data set is that for the part of it that leaves."""
+    found = rules.transaction.fetch("SELECT person, role FROM dataset_roles WHERE dataset = ? ORDER BY 1", origin)
+    for person, role in found:
+        rules.append("role", by, dataset=leaving, person=person, role=role)
+        put_dataset_role(rules, person, role=role, dataset=leaving)
+
+
+def _refuse_if_frozen(transaction: Transaction, rows: tuple[DatasetRow, ...]) -> None:
+    """Refuse to join or split what is frozen: a freeze of one population would not hold for another."""
+    for place in dict.fromkeys(place for row in rows for place in (row.entity, row.id)):
+        if transaction.fetch("SELECT 1 FROM records WHERE kind = 'freeze' AND id = ?", place):
+            raise Frozen(
+                f"{place!r} is frozen, and whose people a data set is about cannot be changed while it is. Lift the "
+                "freeze first. Nothing was changed or charged.",
+                place=place,
+            )
 
 
 def _refuse_other_rules(transaction: Transaction, mine: DatasetRow, theirs: DatasetRow) -> None:

@@ -24,13 +24,19 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hushcount.accounting.spent import Spent
 from hushcount.ledger.catalog import Catalog
+from hushcount.ledger.jobs import Jobs
 from hushcount.ledger.limits import Limit, Mode
+from hushcount.ledger.records import Records
 from hushcount.model.costs import Cost
 
-Kind: TypeAlias = Literal["analyst", "group", "dataset"]
-Role: TypeAlias = Literal["owner", "analyst", "auditor"]
+Kind: TypeAlias = Literal["analyst", "group", "token", "dataset"]
+Role: TypeAlias = Literal["owner", "analyst", "reader", "auditor", "program"]
 ClockDeed: TypeAlias = Literal["accept", "repair"]
+KINDS: tuple[str, ...] = get_args(Kind)
 ROLES: tuple[str, ...] = get_args(Role)
+# Who sees what everybody did, and who asks nothing.
+OVERSEERS: frozenset[str] = frozenset({"owner", "auditor"})
+SILENT: frozenset[str] = frozenset({"auditor", "reader"})
 # In place of a name or an entity: every one that has no rule of its own.
 EVERY = "*"
 LIFETIME = timedelta(minutes=15)
@@ -38,10 +44,11 @@ LIFETIME = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What is charged: an analyst, a group or the whole world ("dataset"), each for one population (`entity`).
+    """What is charged: an analyst, a group, a token or the whole world ("dataset"), each for one population (`entity`).
 
-    The dataset account adds up everything that anybody learnt: the bound that holds if all analysts collude. It is
-    called like its population, which is called like the first of its data sets.
+    A token's account is there for its cap: what one program may spend of its analyst's budget. The dataset account adds
+    up everything that anybody learnt: the bound that holds if all analysts collude. It is called like its population,
+    which is called like the first of its data sets.
     """
 
     kind: Kind
@@ -77,6 +84,7 @@ class Ask:
         family: a key shared by questions that answer nearly the same, for "already answered" in a refusal.
         lifetime: how long the reservation lives.
         variants: cheaper ways to ask.
+        token: the token that it is asked with, whose account is charged with the others; None without one.
     """
 
     analyst: str
@@ -90,6 +98,7 @@ class Ask:
     family: str = ""
     lifetime: timedelta = LIFETIME
     variants: tuple[Variant, ...] = ()
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +144,7 @@ class StoredRelease:
         payload: the answer, byte for byte.
         cost: what making it cost.
         charged: what this call charged to the asking analyst; zero for a repeat.
+        held: what was held for the call while it ran; zero for a repeat.
         repeated: whether the answer was made by an earlier query.
         made: when it was made.
         mode: "track" if a limit was not enforced, so that the result must be marked.
@@ -147,6 +157,7 @@ class StoredRelease:
     payload: bytes
     cost: Cost
     charged: Spent
+    held: Spent
     repeated: bool
     made: datetime
     mode: Mode
@@ -277,16 +288,58 @@ class Verdict:
     heads: tuple[Proof, ...] = field(default=())
 
 
-class Ledger(Protocol):
+class Rules(Protocol):
+    """Who may do what: limits, roles and groups. Each change is in the log."""
+
+    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
+        """Set or lift the limit of an account, or with `EVERY` of all accounts without a rule of their own.
+
+        For owners; the cap of a token, for all populations, also for whoever owns the record of that token.
+
+        Raises:
+            UnknownDataset: there is no such population; register the data first, or the limit would bind nothing.
+        """
+
+    def grant(
+        self, person: str, role: Role | None, *, entity: str = EVERY, dataset: str | None = None, by: str
+    ) -> None:
+        """Give a person a role for one population, one data set or all, or take it away; owners only.
+
+        Whoever has no role is an analyst. Readers, like auditors, ask nothing; a program asks like an analyst.
+
+        Args:
+            person: who.
+            role: what they are from now on; None for nothing.
+            entity: the population, or the id of a data set where no population is called so.
+            dataset: the id of a data set, whatever populations are called. The role is for this data set alone, and
+                goes before one for its population.
+            by: who gives it.
+
+        Raises:
+            UnknownDataset: there is no such population or data set.
+        """
+
+    def role_of(self, person: str, *, dataset: str | None = None) -> Role | None:
+        """The role that a person was given: for the data set, else for its population, else for all; None if none."""
+
+    def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
+        """Put an analyst into a group or take them out; owners only. Running reservations keep their accounts."""
+
+
+class Ledger(Rules, Protocol):
     """A durable ledger; see the promises on top of this file.
 
     Attributes:
         catalog: the data sets that it knows.
+        records: small documents whose changes are in the chain.
+        jobs: questions that a service took.
         founded: whether this very call founded it.
         migrated: what opening it changed in a ledger of an older version, in sentences; empty if nothing.
     """
 
     catalog: Catalog
+    records: Records
+    jobs: Jobs
     founded: bool
     migrated: str
 
@@ -308,7 +361,18 @@ class Ledger(Protocol):
             ClockImplausible: windows cannot be told; see `set_clock`.
             KeyReused: the key was used for another request, or the data changed under a running one.
             ReservationClosed: the key's reservation expired in an earlier window; it was charged, a new key is needed.
-            NotPermitted: an auditor asked.
+            NotPermitted: an auditor or a reader asked.
+            Frozen: an owner stopped all questions about this data. What the key got before is still handed out.
+        """
+
+    def recall(self, analyst: str, key: str) -> StoredRelease | Reservation | None:
+        """What became of an attempt: its answer, or what is held for it; None if it was never made or was refunded.
+
+        Reads only. Of an answer, `charged` is what the attempt charged then. A reservation whose `expires` is over was
+        charged in full, or will be.
+
+        Raises:
+            CostOverrun: the attempt used more than was reserved: it was charged, and there is no answer.
         """
 
     def touch(self, reservation: Reservation) -> None:
@@ -341,22 +405,6 @@ class Ledger(Protocol):
 
     def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
         """Every charge to an analyst of this population, oldest first, for proposals; owners and auditors only."""
-
-    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
-        """Set or lift the limit of an account, or with `EVERY` of all accounts without a rule of their own.
-
-        Raises:
-            UnknownDataset: there is no such population; register the data first, or the limit would bind nothing.
-        """
-
-    def grant(self, person: str, role: Role | None, *, entity: str = EVERY, by: str) -> None:
-        """Give a person a role for one population or for all, or take it away; owners only.
-
-        Whoever has no role is an analyst.
-        """
-
-    def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
-        """Put an analyst into a group or take them out; owners only. Running reservations keep their accounts."""
 
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """Say that the clock is right although it looks wrong; owners only. Returns what was done, in a sentence.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hushcount.errors import InvalidParameter, NotPermitted
+from hushcount.errors import InvalidParameter, NotPermitted, UnknownDataset
 from hushcount.ledger import limits
 from hushcount.ledger.book import Book
 from hushcount.ledger.chain import canonical
-from hushcount.ledger.datasets import require_population
-from hushcount.ledger.ledger import EVERY, ROLES, Account, Role
+from hushcount.ledger.datasets import by_ids, is_population, require_population
+from hushcount.ledger.ledger import EVERY, KINDS, ROLES, Account, Role
 from hushcount.ledger.limits import Limit
 from hushcount.ledger.names import named
 from hushcount.ledger.standing import require
@@ -18,7 +18,10 @@ def set_limit(book: Book, account: Account, *, limit: Limit | None, by: str) -> 
 
     A limit on what nobody has registered would bind nothing, so it is refused.
     """
-    require(book.transaction, by, entity=account.entity, roles=("owner",), deed="change limits")
+    if account.kind not in KINDS:
+        raise InvalidParameter("kind", account.kind, f"one of {', '.join(KINDS)}")
+    if not _is_own_cap(book, account, by):
+        require(book.transaction, by, entity=account.entity, roles=("owner",), deed="change limits")
     require_population(book.transaction, account.entity)
     name = account.entity if account.kind == "dataset" else account.name
     if name not in {EVERY, account.entity}:
@@ -33,10 +36,11 @@ def set_limit(book: Book, account: Account, *, limit: Limit | None, by: str) -> 
 
 
 def grant(book: Book, person: str, *, role: Role | None, entity: str, by: str) -> None:
-    """Give or take a role."""
-    named("person", person)
-    if role is not None and role not in ROLES:
-        raise InvalidParameter("role", role, f"one of {', '.join(ROLES)}")
+    """Give or take a role for a population or for all; or for a data set, if no population is called so."""
+    if not is_population(book.transaction, entity) and by_ids(book.transaction, [entity]):
+        grant_for_dataset(book, person, role=role, dataset=entity, by=by)
+        return
+    _checked(person, role)
     require(book.transaction, by, entity=entity, roles=("owner",), deed="give roles")
     require_population(book.transaction, entity)
     if entity == EVERY and role != "owner":
@@ -53,6 +57,25 @@ def grant(book: Book, person: str, *, role: Role | None, entity: str, by: str) -
     book.flush()
 
 
+def grant_for_dataset(book: Book, person: str, *, role: Role | None, dataset: str, by: str) -> None:
+    """Give or take a role for one data set; for its own owner, or that of its population or of everything."""
+    _checked(person, role)
+    found = by_ids(book.transaction, [dataset])
+    if not found:
+        raise UnknownDataset(dataset)
+    require(book.transaction, by, entity=found[0].entity, roles=("owner",), deed="give roles", dataset=dataset)
+    book.append("role", by, dataset=dataset, person=person, role=role)
+    put_dataset_role(book, person, role=role, dataset=dataset)
+    book.flush()
+
+
+def put_dataset_role(book: Book, person: str, *, role: str | None, dataset: str) -> None:
+    """Write a person's role for one data set."""
+    book.do("DELETE FROM dataset_roles WHERE dataset = ? AND person = ?", dataset, person)
+    if role is not None:
+        book.do("INSERT INTO dataset_roles (dataset, person, role) VALUES (?, ?, ?)", dataset, person, role)
+
+
 def enroll(book: Book, analyst: str, *, group: str, by: str, member: bool) -> None:
     """Put an analyst into a group, or take them out."""
     named("analyst", analyst)
@@ -63,3 +86,17 @@ def enroll(book: Book, analyst: str, *, group: str, by: str, member: bool) -> No
     if member:
         book.do("INSERT INTO members (analyst, name) VALUES (?, ?)", analyst, group)
     book.flush()
+
+
+def _checked(person: str, role: Role | None) -> None:
+    named("person", person)
+    if role is not None and role not in ROLES:
+        raise InvalidParameter("role", role, f"one of {', '.join(ROLES)}")
+
+
+def _is_own_cap(book: Book, account: Account, by: str) -> bool:
+    """Whether it is the cap of a token of their own: it only holds back what their own account may spend anyway."""
+    if (account.kind, account.entity) != ("token", EVERY):
+        return False
+    found = book.transaction.fetch("SELECT owner FROM records WHERE kind = 'token' AND id = ?", account.name)
+    return bool(found) and found[0][0] == by

@@ -37,8 +37,8 @@ def explain(
     lefts = [balance.left for balance in enforced if balance.left is not None]
     room = Spent(rho=max(_ZERO, min(left.rho for left in lefts)), delta=max(_ZERO, min(left.delta for left in lefts)))
     renews = [balance.renews for balance in short]
-    # If only their own account is short, what others spent is no part of the reason.
-    alone = all(balance.account.kind == "analyst" for balance in short)
+    # If only accounts of their own are short, what others spent is no part of the reason.
+    alone = all(balance.account.kind in {"analyst", "token"} for balance in short)
     charges = _mine(book, ask) if alone else _latest(book)
     shown = [charge for charge in charges if everybody or charge.analyst == ask.analyst]
     hidden = [] if everybody else [charge.spent for charge in charges if charge.analyst != ask.analyst]

@@ -20,12 +20,15 @@ from hushcount.ledger.ledger import EVERY, Proof, Verdict
 from hushcount.ledger.migration import hashes_of
 from hushcount.ledger.replayed import Parting, Replayed
 from hushcount.ledger.schema import TABLES
+from hushcount.ledger.sql_records import RECORD_COLUMNS
 from hushcount.ledger.store import Row, Transaction
 
 _PAGE = 5_000
 _REPORTED = 20
 # Tables whose rows belong to the ledger as a whole, and so to the book of rules.
-_RULES = frozenset({"limits", "roles", "members", "datasets", "identities", "settings"})
+_RULES = frozenset(
+    {"limits", "roles", "members", "datasets", "identities", "settings", "records", "dataset_roles"},
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +148,12 @@ def _compare_rules(transaction: Transaction, book: Replayed) -> Iterator[str]:
         ),
         ("identities", ("identity", "dataset"), set(said.identities.items())),
         ("settings", ("name", "value"), set(said.settings.items())),
+        ("records", RECORD_COLUMNS, {(*place, *row) for place, row in said.records.items()}),
+        (
+            "dataset_roles",
+            ("dataset", "person", "role"),
+            {(*place, role) for place, role in said.dataset_roles.items()},
+        ),
     )
     for table, columns, rebuilt in rules:
         if set(transaction.fetch(f"SELECT {', '.join(columns)} FROM {table}")) != rebuilt:  # noqa: S608

@@ -22,6 +22,8 @@ class Rules:
     datasets: dict[str, DatasetRow] = field(default_factory=dict)
     identities: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    records: dict[Row, Row] = field(default_factory=dict)
+    dataset_roles: dict[Row, str] = field(default_factory=dict)
 
     def apply(self, body: Mapping[str, Any]) -> Iterator[str]:
         """Take one entry into account; yields what is wrong with it."""
@@ -32,6 +34,8 @@ class Rules:
             yield from self._found(body)
         elif kind == "register":
             yield from self._register(body)
+        elif kind == "record":
+            yield from self._record(body)
         elif kind == "split":
             self._split(body)
         elif kind == "join":
@@ -45,9 +49,11 @@ class Rules:
         if body["kind"] == "limit":
             self._limit(tuple(body["rule"]), body["limit"])
         elif body["kind"] == "role":
-            self.roles.pop((body["place"], body["person"]), None)
+            # Roles for one data set are a table of their own.
+            roles, place = (self.dataset_roles, body["dataset"]) if "dataset" in body else (self.roles, body["place"])
+            roles.pop((place, body["person"]), None)
             if body["role"] is not None:
-                self.roles[body["place"], body["person"]] = body["role"]
+                roles[place, body["person"]] = body["role"]
         else:
             (self.members.add if body["member"] else self.members.discard)((body["analyst"], body["group"]))
 
@@ -64,6 +70,15 @@ class Rules:
             self.roles[EVERY, body["owner"]] = "owner"
             if body["limit"] is not None:
                 self._limit((EVERY, "dataset", EVERY), body["limit"])
+
+    def _record(self, body: Mapping[str, Any]) -> Iterator[str]:
+        kind, name = body["record"]
+        owner, text, edition, made, _ = self.records.pop((kind, name), ("", "", 0, body["at"], 0))
+        if body["edition"] != edition + 1:
+            yield f"an edition of the {kind} {name!r} is missing"
+        if body["content"] is not None:
+            text, owner = canonical(body["content"]), body["owner"]
+            self.records[kind, name] = (owner, text, body["edition"], made, body["at"])
 
     def _register(self, body: Mapping[str, Any]) -> Iterator[str]:
         said = DatasetRow(facts=NO_FACTS, **body["dataset"])

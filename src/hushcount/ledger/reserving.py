@@ -12,11 +12,12 @@ from hushcount.ledger import asks, refusal
 from hushcount.ledger.accounts import Payer, State
 from hushcount.ledger.asks import Answer, AskRow
 from hushcount.ledger.book import Book, look
-from hushcount.ledger.ledger import Account, Ask, Balance, Quote, Refusal, Reservation, Role, StoredRelease
+from hushcount.ledger.ledger import SILENT, Account, Ask, Balance, Quote, Refusal, Reservation, StoredRelease
 from hushcount.ledger.limits import Limit, Mode, more_like
 from hushcount.ledger.names import named
 from hushcount.ledger.settling import may_settle_late, within
-from hushcount.ledger.standing import accounts_of, standing
+from hushcount.ledger.standing import accounts_of, refuse_frozen, standing
+from hushcount.ledger.store import Transaction
 from hushcount.ledger.windows import SHOWN, moment
 
 
@@ -25,7 +26,7 @@ class Decision:
     """What an ask would do to its accounts.
 
     Attributes:
-        role: what the analyst is here.
+        everybody: whether the analyst may see what others asked.
         payers: all accounts concerned.
         charged: those that have not paid for a stored answer yet.
         worst: what each of them must have room for. Whether there is room is decided by this alone: what a stored
@@ -36,7 +37,7 @@ class Decision:
         stored: the stored answer that would be handed over.
     """
 
-    role: Role
+    everybody: bool
     payers: list[Payer]
     charged: list[State]
     worst: Spent
@@ -61,17 +62,24 @@ def validate(ask: Ask) -> None:
     """Refuse an ask that could not be kept, before the ledger is opened."""
     for what, name in (("analyst", ask.analyst), ("dataset", ask.dataset), ("version", ask.version), ("key", ask.key)):
         named(what, name)
+    if ask.token is not None:
+        named("token", ask.token)
     if ask.lifetime.total_seconds() <= 0:
         raise InvalidParameter("lifetime", ask.lifetime, "above zero")
     zcdp.spent(ask.cost)
 
 
-def decide(book: Book, ask: Ask) -> Decision:
+def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision:
     """What the ask would be charged, to whom, and who refuses. Changes nothing that is written."""
-    person = standing(book.transaction, ask.analyst, book.entity)
-    if person.role == "auditor":
-        raise NotPermitted(f"{ask.analyst!r} is an auditor here: auditors read the ledger and ask no questions.")
-    payers = accounts_of(ask.analyst, person.groups, book.entity)
+    person = standing(book.transaction, ask.analyst, book.entity, dataset=ask.dataset)
+    if person.role in silent:
+        reads = "the ledger" if person.role == "auditor" else "what was published"
+        raise NotPermitted(
+            f"{ask.analyst!r} is {person.role} here: {person.role}s read {reads} and ask no questions. Nothing was "
+            "charged."
+        )
+    refuse_frozen(person.frozen)
+    payers = accounts_of(ask.analyst, person.groups, book.entity, token=ask.token)
     worst = zcdp.spent(ask.cost)
     stored = None if ask.fresh else asks.canonical_answer(book, ask.version, asks.query_digest(ask))
     if stored is not None and not within(stored.spent, worst):
@@ -86,7 +94,7 @@ def decide(book: Book, ask: Ask) -> Decision:
         if state.payer not in have and balance.left is not None and not _fits(worst, balance.left)
     )
     return Decision(
-        role=person.role,
+        everybody=person.sees_all,
         payers=payers,
         charged=[state for state in states if state.payer not in have],
         worst=worst,
@@ -98,8 +106,8 @@ def decide(book: Book, ask: Ask) -> Decision:
 
 
 def quote(book: Book, ask: Ask) -> Quote:
-    """What `reserve` would do now."""
-    decision = decide(book, ask)
+    """What `reserve` would do now. A reader may know the price, too."""
+    decision = decide(book, ask, silent=SILENT - {"reader"})
     lefts = [balance.left for balance in decision.balances if balance.left is not None and _enforced(balance)]
     counts = [count for left in lefts if (count := more_like(left, decision.worst)) is not None]
     mine = any(state.kind == "analyst" for state in decision.charged)
@@ -114,7 +122,7 @@ def quote(book: Book, ask: Ask) -> Quote:
 
 def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
     """Hold the worst case, or return what the same key or the same question got before."""
-    earlier = asks.by_key(book, ask)
+    earlier = asks.by_key(book.transaction, ask.analyst, ask.key)
     if earlier is not None:
         return _again(book, ask, earlier)
     decision = decide(book, ask)
@@ -129,6 +137,21 @@ def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
     if decision.stored is not None:
         return _repeat(book, row, decision)
     return _hold(book, row, decision, expires=book.now + ask.lifetime // timedelta(microseconds=1))
+
+
+def recall(transaction: Transaction, analyst: str, key: str) -> Reservation | StoredRelease | None:
+    """What became of an attempt; see `Ledger.recall`."""
+    found = asks.by_key(transaction, analyst, key)
+    if found is None:
+        return None
+    entity, row = found
+    # What was asked then is where it was asked, also if the data set has moved since.
+    book = look(transaction, entity, follow=False)
+    if row.answer is not None:
+        return asks.hand_out(book, asks.answer(book, row.answer), row=row, charged=row.charged)
+    if row.state == "overrun":
+        raise _overran(key)
+    return asks.reservation(book, row)
 
 
 def _hold(book: Book, row: AskRow, decision: Decision, *, expires: int) -> Reservation:
@@ -162,7 +185,10 @@ def _repeat(book: Book, row: AskRow, decision: Decision) -> StoredRelease:
 
 def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | StoredRelease:
     """The same key again: what it got before, if it is the same request. Nothing is written for it."""
-    entity, row = earlier
+    (entity, row), frozen = earlier, None
+    if row.answer is None:
+        # What was answered stays; for what is not, data would be read now.
+        frozen = standing(book.transaction, ask.analyst, book.entity, dataset=ask.dataset).frozen
     if row.request != asks.request_digest(ask):
         raise KeyReused(
             f"the key {ask.key!r} was used for another request ({row.what or 'no words given'}, at "
@@ -175,7 +201,8 @@ def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | S
         stored = asks.answer(book, row.answer)
         return asks.hand_out(book, stored, row=row)
     if row.state == "overrun":
-        raise CostOverrun(f"the query of key {ask.key!r} used more than was reserved: it was charged, not released.")
+        raise _overran(ask.key)
+    refuse_frozen(frozen, held=True)
     # A book that the data set has left may hold reservations that nobody came by to charge yet.
     over = row.state == "expired" or row.expires <= book.now
     if over and not may_settle_late(book, row):
@@ -190,11 +217,14 @@ def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | S
     return asks.reservation(book, row)
 
 
+def _overran(key: str) -> CostOverrun:
+    return CostOverrun(f"the query of key {key!r} used more than was reserved: it was charged, not released.")
+
+
 def _explain(book: Book, ask: Ask, decision: Decision) -> Refusal:
     short = tuple(b for s in decision.refused for b in decision.balances if (b.account.kind, b.account.name) == s.payer)
     enforced = tuple(balance for balance in decision.balances if _enforced(balance))
-    everybody = decision.role != "analyst"
-    return refusal.explain(book, ask, short=short, enforced=enforced, everybody=everybody)
+    return refusal.explain(book, ask, short=short, enforced=enforced, everybody=decision.everybody)
 
 
 def _enforced(balance: Balance) -> bool:

@@ -91,11 +91,37 @@ _SECOND = (
     "DROP TABLE names",
     "DROP TABLE versions",
 )
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (_FIRST, _SECOND)
-# Tables whose rows `verify` computes from the log; `books` holds the heads of the chains.
+# What a service needs: records in the chain, roles for one data set, and its jobs.
+_THIRD = (
+    """CREATE TABLE records (
+        kind TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, body TEXT NOT NULL, edition BIGINT NOT NULL,
+        made BIGINT NOT NULL, changed BIGINT NOT NULL, PRIMARY KEY (kind, id))""",
+    "CREATE INDEX records_by_owner ON records (kind, owner, id)",
+    # Apart from `roles`: a population is called like one of its data sets, and a role for one must not be one for both.
+    """CREATE TABLE dataset_roles (
+        dataset TEXT NOT NULL, person TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (dataset, person))""",
+    """CREATE TABLE jobs (
+        id TEXT PRIMARY KEY, analyst TEXT NOT NULL, ask_key TEXT NOT NULL, dataset TEXT NOT NULL, body TEXT NOT NULL,
+        question TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, worker TEXT NOT NULL, stop BIGINT NOT NULL,
+        outcome TEXT, made BIGINT NOT NULL, changed BIGINT NOT NULL, beat BIGINT NOT NULL)""",
+    "CREATE UNIQUE INDEX jobs_by_key ON jobs (analyst, ask_key)",
+    # Two ask the same at once: one runs.
+    "CREATE UNIQUE INDEX jobs_running ON jobs (question) WHERE state = 'running'",
+    "CREATE INDEX jobs_of_worker ON jobs (worker) WHERE state = 'running'",
+    "CREATE INDEX jobs_beating ON jobs (beat) WHERE state = 'running'",
+    "CREATE INDEX jobs_waiting ON jobs (made, id) WHERE state = 'waiting'",
+    "CREATE INDEX jobs_by_time ON jobs (made, id)",
+    "CREATE INDEX jobs_by_analyst ON jobs (analyst, made, id)",
+    "CREATE INDEX jobs_by_dataset ON jobs (dataset, made, id)",
+    # How far the clock and the machine had come at the newest entry, for each start of the machine.
+    "CREATE TABLE anchors (boot TEXT PRIMARY KEY, wall BIGINT NOT NULL, since BIGINT NOT NULL)",
+)
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (_FIRST, _SECOND, _THIRD)
+# Tables whose rows `verify` computes from the log; `books` holds the heads of the chains. Jobs and anchors are not
+# in it.
 TABLES = (
     *("log", "accounts", "asks", "releases", "holders", "limits", "roles", "members"),
-    *("datasets", "identities", "settings", "redacted"),
+    *("datasets", "identities", "settings", "redacted", "records", "dataset_roles"),
 )
 # By these a schema is known for a ledger, of whatever version.
 SIGNS = frozenset({"books", "log", "accounts", "asks", "releases", "holders", "limits", "roles", "members"})

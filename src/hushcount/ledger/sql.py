@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import TypeVar
 
 from hushcount.errors import ClockImplausible, CostOverrun, ReservationClosed
-from hushcount.ledger import history, policy, replay, reserving, settling, timekeeping
-from hushcount.ledger.book import Book, lock_book, look, rule_book
+from hushcount.ledger import history, replay, reserving, settling, timekeeping
+from hushcount.ledger.book import Book, lock_book, look
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.datasets import look_population, open_population
+from hushcount.ledger.jobs import Jobs
 from hushcount.ledger.ledger import (
-    EVERY,
     Account,
     Ask,
     Balance,
@@ -23,13 +23,15 @@ from hushcount.ledger.ledger import (
     Proof,
     Quote,
     Reservation,
-    Role,
     StoredRelease,
     Use,
     Verdict,
 )
-from hushcount.ledger.limits import Limit
+from hushcount.ledger.records import Records
 from hushcount.ledger.sql_catalog import SqlCatalog
+from hushcount.ledger.sql_jobs import SqlJobs
+from hushcount.ledger.sql_records import SqlRecords
+from hushcount.ledger.sql_rules import SqlRules
 from hushcount.ledger.standing import require
 from hushcount.ledger.store import Database, Transaction, run
 from hushcount.model.costs import Cost
@@ -37,7 +39,7 @@ from hushcount.model.costs import Cost
 _T = TypeVar("_T")
 
 
-class SqlLedger:
+class SqlLedger(SqlRules):
     """A ledger in a database; implements `Ledger`. Safe to share between threads if the database is.
 
     Args:
@@ -47,8 +49,10 @@ class SqlLedger:
     """
 
     def __init__(self, database: Database, *, founded: bool = False, migrated: str = "") -> None:
-        self._database = database
+        super().__init__(database)
         self.catalog: Catalog = SqlCatalog(database)
+        self.records: Records = SqlRecords(database)
+        self.jobs: Jobs = SqlJobs(database)
         self.founded, self.migrated = founded, migrated
         # Whoever forgets to close it lets go of the database when the ledger is forgotten; not at exit, where a forked
         # process could end a conversation that is its parent's.
@@ -70,6 +74,11 @@ class SqlLedger:
             return reserving.reserve(book, ask)
 
         return run(self._database, verb)
+
+    def recall(self, analyst: str, key: str) -> StoredRelease | Reservation | None:
+        """See `Ledger.recall`."""
+        with self._database.reading() as transaction:
+            return reserving.recall(transaction, analyst, key)
 
     def touch(self, reservation: Reservation) -> None:
         """See `Ledger.touch`."""
@@ -114,18 +123,6 @@ class SqlLedger:
         with self._database.reading() as transaction:
             require(transaction, by, entity=entity, roles=("owner", "auditor"), deed="see what everybody spent")
             return history.uses(transaction, entity)
-
-    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
-        """See `Ledger.set_limit`."""
-        run(self._database, lambda open_: policy.set_limit(rule_book(open_), account, limit=limit, by=by))
-
-    def grant(self, person: str, role: Role | None, *, entity: str = EVERY, by: str) -> None:
-        """See `Ledger.grant`."""
-        run(self._database, lambda open_: policy.grant(rule_book(open_), person, role=role, entity=entity, by=by))
-
-    def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
-        """See `Ledger.enroll`."""
-        run(self._database, lambda open_: policy.enroll(rule_book(open_), analyst, group=group, by=by, member=member))
 
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """See `Ledger.set_clock`."""

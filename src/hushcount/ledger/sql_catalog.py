@@ -51,7 +51,7 @@ class SqlCatalog:
         with self._database.reading() as transaction:
             found = []
             for row in datasets.every_dataset(transaction):
-                full = standing(transaction, by, row.entity).role != "analyst"
+                full = standing(transaction, by, row.entity, dataset=row.id).sees_all
                 known = datasets.identities_of(transaction, row.id) if full else []
                 found.append(datasets.to_value(row, known))
             return tuple(found)

@@ -4,38 +4,94 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hushcount.errors import NotPermitted
+from hushcount.errors import Frozen, NotPermitted
 from hushcount.ledger.accounts import Payer
-from hushcount.ledger.ledger import EVERY, Role
+from hushcount.ledger.ledger import EVERY, OVERSEERS, Role
 from hushcount.ledger.store import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A person's role for one data set and the groups they are in."""
+    """Who a person is before one population or data set.
 
-    role: Role
+    Attributes:
+        explicit: the role that they were given; None if none.
+        groups: the groups they are in.
+        frozen: what is frozen that holds here: the data set, its population or everything; None if nothing is.
+    """
+
+    explicit: Role | None
     groups: tuple[str, ...]
+    frozen: str | None = None
+
+    @property
+    def role(self) -> Role:
+        """Their role; whoever has none is an analyst."""
+        return self.explicit or "analyst"
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether they may see what others did."""
+        return self.role in OVERSEERS
 
 
-def standing(transaction: Transaction, person: str, entity: str) -> Standing:
-    """A person's role and groups. The role for this data set goes before the general one; without any: analyst."""
+def standing(transaction: Transaction, person: str, entity: str, *, dataset: str | None = None) -> Standing:
+    """A person's role and groups. The role for the data set goes before its population's, that before the general.
+
+    Args:
+        transaction: an open one.
+        person: who.
+        entity: the population, or `EVERY`.
+        dataset: the data set, where it is about one.
+    """
+    own = entity if dataset is None else dataset
     found = transaction.fetch(
         "SELECT 'role', entity, role FROM roles WHERE person = ? AND entity IN (?, ?) "
-        "UNION ALL SELECT 'group', '', name FROM members WHERE analyst = ? ORDER BY 1, 2, 3",
+        "UNION ALL SELECT 'own', dataset, role FROM dataset_roles WHERE person = ? AND dataset = ? "
+        "UNION ALL SELECT 'group', '', name FROM members WHERE analyst = ? "
+        "UNION ALL SELECT 'freeze', id, '' FROM records WHERE kind = 'freeze' AND id IN (?, ?, ?) ORDER BY 1, 2, 3",
+        *(person, entity, EVERY),
+        *(person, "" if dataset is None else dataset),
         person,
-        entity,
-        EVERY,
-        person,
+        *(own, entity, EVERY),
     )
-    roles = {place: role for kind, place, role in found if kind == "role"}
-    groups = tuple(name for kind, _, name in found if kind == "group")
-    return Standing(role=roles.get(entity) or roles.get(EVERY) or "analyst", groups=groups)
+    roles = {(kind, place): role for kind, place, role in found if kind in {"role", "own"}}
+    return Standing(
+        explicit=roles.get(("own", dataset)) or roles.get(("role", entity)) or roles.get(("role", EVERY)),
+        groups=tuple(name for kind, _, name in found if kind == "group"),
+        frozen=next((place for kind, place, _ in found if kind == "freeze"), None),
+    )
 
 
-def accounts_of(analyst: str, groups: tuple[str, ...], entity: str) -> list[Payer]:
-    """The accounts that are charged together: the analyst's, their groups', the data set's."""
-    return [("analyst", analyst), *(("group", group) for group in groups), ("dataset", entity)]
+def explicit_role(transaction: Transaction, person: str, dataset: str | None) -> Role | None:
+    """The role that a person was given for a data set, else for its population, else for all."""
+    found = transaction.fetch("SELECT entity FROM datasets WHERE id = ?", dataset) if dataset is not None else []
+    return standing(transaction, person, found[0][0] if found else EVERY, dataset=dataset).explicit
+
+
+def refuse_frozen(place: str | None, *, held: bool = False) -> None:
+    """Refuse where a freeze holds; `held` if something is held for the question from before.
+
+    Raises:
+        Frozen: it does.
+    """
+    if place is None:
+        return
+    what = "about all data" if place == EVERY else f"about {place!r}"
+    charged = "What is held for this one is charged when it expires." if held else "Nothing was charged."
+    raise Frozen(
+        f"all questions {what} are stopped: an owner froze it. What was answered before can still be read; to ask "
+        f"again, an owner must lift the freeze. {charged}",
+        place=place,
+    )
+
+
+def accounts_of(analyst: str, groups: tuple[str, ...], entity: str, *, token: str | None = None) -> list[Payer]:
+    """The accounts that are charged together: the analyst's, their groups', their token's, the data set's."""
+    own: list[Payer] = [("analyst", analyst), *(("group", group) for group in groups)]
+    if token is not None:
+        own.append(("token", token))
+    return [*own, ("dataset", entity)]
 
 
 def owners(transaction: Transaction, entity: str) -> tuple[str, ...]:
@@ -48,9 +104,17 @@ def owners(transaction: Transaction, entity: str) -> tuple[str, ...]:
     return tuple(person for (person,) in found)
 
 
-def require(transaction: Transaction, person: str, *, entity: str, roles: tuple[Role, ...], deed: str) -> None:
-    """Refuse a deed to whoever has none of the roles that allow it."""
-    has = standing(transaction, person, entity).role
+def require(
+    transaction: Transaction,
+    person: str,
+    *,
+    entity: str,
+    roles: tuple[Role, ...],
+    deed: str,
+    dataset: str | None = None,
+) -> None:
+    """Refuse a deed to whoever has none of the roles that allow it, for the population or else for the data set."""
+    has = standing(transaction, person, entity, dataset=dataset).role
     if has not in roles:
         whom = ", ".join(owners(transaction, entity)) or "nobody yet"
         raise NotPermitted(

@@ -46,6 +46,11 @@ def busy(ledger, clock):
     ledger.catalog.rename("clicks", "taps", by=OWNER)
     ledger.catalog.declare("taps", {"page": ColumnFacts(max_items=3)}, by=OWNER)
     ledger.catalog.split("week 2", by=OWNER)
+    ledger.grant("rae", "reader", dataset="clicks", by=OWNER)
+    for number in range(3):
+        ledger.records.put("wish", "w_1", {"number": number}, owner="ann", by="ann")
+    ledger.records.put("wish", "w_2", {}, owner="ann", by="ann")
+    ledger.records.put("wish", "w_2", None, owner="ann", by="ann")
     return ledger
 
 

@@ -25,10 +25,12 @@ from hushcount.accounting.spent import Spent
 from hushcount.errors import (
     BudgetExhausted,
     CostOverrun,
+    Frozen,
     InvalidParameter,
     JoinRefused,
     KeyReused,
     OtherPerson,
+    Outdated,
     ReservationClosed,
     SeveralDatasets,
 )
@@ -42,9 +44,14 @@ EXAMPLES = int(os.environ.get("HUSHCOUNT_LEDGER_EXAMPLES", "15"))
 ANALYSTS, ZERO = ("ann", "bob", "cyd"), Decimal(0)
 # ann and bob share a group; the data set renews every day, the analysts' accounts are shown by the month.
 GROUPS = {"ann": ["team"], "bob": ["team"], "cyd": []}
-CEILINGS = {"dataset": (Decimal(1), "day"), "group": (Decimal("0.9"), "week"), "analyst": (Decimal("0.8"), "none")}
-PERIODS = {"dataset": "day", "group": "week", "analyst": "month"}
-PAYERS = (("dataset", ""), ("group", "team"), *(("analyst", name) for name in ANALYSTS))
+CEILINGS = {
+    "dataset": (Decimal(1), "day"),
+    "group": (Decimal("0.9"), "week"),
+    "analyst": (Decimal("0.8"), "none"),
+    "token": (Decimal("0.6"), "none"),
+}
+PERIODS = {"dataset": "day", "group": "week", "analyst": "month", "token": "month"}
+PAYERS = (("dataset", ""), ("group", "team"), ("token", "t"), *(("analyst", name) for name in ANALYSTS))
 RHOS = st.sampled_from(["0.05", "0.1", "0.3", "0.37"])
 # The data sets that are there from the beginning; more come with sightings of new identities.
 FIRST = ("visits", "clicks")
@@ -155,6 +162,7 @@ class LedgerMachine(RuleBasedStateMachine):
         known(self.ledger, *FIRST)
         self.data = {name: Data(People(), name, name, self.clock.now) for name in FIRST}
         self.identities, self.asked, self.keys, self.joined = {}, [], itertools.count(), False
+        self.records = {}
 
     def pick(self, which: int) -> str:
         """One of the data sets."""
@@ -163,15 +171,16 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(
         target=running,
         which=WHICH,
-        name=st.sampled_from(ANALYSTS),
+        who=st.sampled_from([(name, token) for name in ANALYSTS for token in (None, "t")]),
         query=st.sampled_from([("x", "v1"), ("x", "v2"), ("y", "v1")]),
         rho=RHOS,
         fresh=st.booleans(),
         minutes=st.integers(1, 3000),
     )
-    def reserve(self, which, name, query, rho, fresh, minutes):
-        """Ask; the model knows whether it is refused, repeated or held."""
-        dataset, worst, lifetime = self.pick(which), Decimal(rho), timedelta(minutes=minutes)
+    def reserve(self, which, who, query, rho, fresh, minutes):
+        """Ask; the model knows whether it is refused, repeated, frozen or held."""
+        (name, token), dataset, worst = who, self.pick(which), Decimal(rho)
+        lifetime = timedelta(minutes=minutes)
         question = ask(
             f"k{next(self.keys)}",
             dataset=dataset,
@@ -181,10 +190,16 @@ class LedgerMachine(RuleBasedStateMachine):
             fresh=fresh,
             version=f"{dataset} {query[1]}",
             lifetime=lifetime,
+            token=token,
         )
+        if self.is_frozen(dataset):
+            with pytest.raises(Frozen):
+                self.ledger.reserve(question)
+            return None
         people = self.data[dataset].people
         stored = None if fresh else people.stored.get((question.query, question.version))
         payers = [("analyst", name), *(("group", team) for team in GROUPS[name]), ("dataset", "")]
+        payers += [("token", token)] if token else []
         charged = [payer for payer in payers if stored is None or payer not in stored["paid"]]
         # Room is asked for the worst case, also where a stored answer costs less.
         if not all(self.fits(people, payer, worst) for payer in charged):
@@ -207,6 +222,11 @@ class LedgerMachine(RuleBasedStateMachine):
         made = Asked(question, worst, people, charged, self.clock.now + lifetime, real=real)
         self.asked.append(made)
         return made
+
+    def is_frozen(self, dataset: str) -> bool:
+        """Whether a freeze holds for a data set."""
+        places = {dataset, self.data[dataset].population, EVERY}
+        return any(("freeze", place) in self.records for place in places)
 
     def fits(self, people, payer, rho: Decimal) -> bool:
         """Whether an account has room."""
@@ -240,13 +260,16 @@ class LedgerMachine(RuleBasedStateMachine):
         if made.answer is not None:
             assert self.ledger.reserve(again).payload == made.answer
         elif made.state == "open" or self.late(made):
-            if changed:
+            if self.is_frozen(made.question.dataset):
+                with pytest.raises(Frozen):
+                    self.ledger.reserve(again)
+            elif changed:
                 with pytest.raises(KeyReused):
                     self.ledger.reserve(again)
             else:
                 assert self.ledger.reserve(again) == made.real
         else:
-            with pytest.raises((ReservationClosed, CostOverrun)):
+            with pytest.raises((ReservationClosed, CostOverrun, Frozen)):
                 self.ledger.reserve(again)
 
     @rule(made=consumes(running))
@@ -370,11 +393,44 @@ class LedgerMachine(RuleBasedStateMachine):
         data.person = "row" if data.person == "user" else "user"
         self.ledger.catalog.repin(data.name, data.person, by=OWNER)
 
+    @rule(
+        place=st.sampled_from([("wish", "w"), ("wish", "v"), ("freeze", "visits"), ("freeze", "clicks")]),
+        body=st.none() | st.dictionaries(st.sampled_from("ab"), st.integers() | st.text(max_size=3), max_size=2),
+        read=st.sampled_from(["any", "present", "older"]),
+    )
+    def put(self, place, body, read):
+        """A record is written or removed by whoever read the present edition, an older one, or none."""
+        present = self.records.get(place)
+        edition = {"any": None, "present": present[1] if present else 0, "older": 7}[read]
+        if read == "older" and (present is None or present[1] != edition):
+            with pytest.raises(Outdated):
+                self.ledger.records.put(*place, body, owner="ann", by="ann", edition=edition)
+            return
+        self.ledger.records.put(*place, body, owner="ann", by="ann", edition=edition)
+        if body is None:
+            self.records.pop(place, None)
+        else:
+            self.records[place] = (body, 1 + (present[1] if present else 0), present[2] if present else self.clock.now)
+
+    @invariant()
+    def records_agree(self):
+        """Every record is what the model says, and there is no other."""
+        if not hasattr(self, "records"):
+            return
+        real = [record for kind in ("wish", "freeze") for record in self.ledger.records.page(kind)]
+        assert {(r.kind, r.id): (r.body, r.edition, r.made) for r in real} == self.records
+
     @rule(one=WHICH, other=WHICH)
     def join(self, one, other):
         """Two populations become one."""
-        one, other = self.data[self.pick(one)], self.data[self.pick(other)]
+        names = self.pick(one), self.pick(other)
+        one, other = self.data[names[0]], self.data[names[1]]
         kept, gone = one.people, other.people
+        places = {*names, one.population, other.population}
+        if kept is not gone and any(("freeze", place) in self.records for place in places):
+            with pytest.raises(Frozen):
+                self.ledger.catalog.join(one.name, other.name, by=OWNER)
+            return
         if kept is gone or any(made.people is gone and made.state == "open" for made in self.asked):
             with pytest.raises(JoinRefused):
                 self.ledger.catalog.join(one.name, other.name, by=OWNER)
@@ -391,8 +447,13 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(which=WHICH)
     def split(self, which):
         """A data set leaves to a population of its own."""
-        data = self.data[self.pick(which)]
+        name = self.pick(which)
+        data = self.data[name]
         old = data.people
+        if any(("freeze", place) in self.records for place in (name, data.population)):
+            with pytest.raises(Frozen):
+                self.ledger.catalog.split(data.name, by=OWNER)
+            return
         if sum(one.people is old for one in self.data.values()) == 1:
             with pytest.raises(InvalidParameter):
                 self.ledger.catalog.split(data.name, by=OWNER)

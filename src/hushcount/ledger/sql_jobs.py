@@ -1,0 +1,211 @@
+"""Jobs over a SQL database. What must hold of two workers at once is held by unique indexes, on every store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from hushcount.errors import InvalidParameter, KeyReused, NotFound
+from hushcount.ledger.jobs import ENDINGS, Ending, Job, NewJob
+from hushcount.ledger.names import named
+from hushcount.ledger.store import Database, Row, Statement, Transaction, Value, run
+from hushcount.ledger.windows import moment
+from hushcount.model.amounts import whole
+
+_COLUMNS = (
+    *("id", "analyst", "ask_key", "dataset", "body", "question", "state", "stage", "worker", "stop", "outcome"),
+    *("made", "changed"),
+)
+_LIST = ", ".join(_COLUMNS)
+_LARGEST_PAGE = 10_000
+# A waiting job whose question nobody runs.
+_FREE = (
+    "state = 'waiting' AND NOT EXISTS "
+    "(SELECT 1 FROM jobs AS others WHERE others.question = jobs.question AND others.state = 'running')"
+)
+
+
+class SqlJobs:
+    """The jobs of a ledger in a database; implements `Jobs`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def begin(self, new: NewJob, *, worker: str) -> tuple[Job, bool]:
+        """See `Jobs.begin`."""
+        for what, name in (("id", new.id), ("analyst", new.analyst), ("key", new.key), ("dataset", new.dataset)):
+            named(what, name)
+        named("worker", worker)
+
+        def verb(transaction: Transaction) -> tuple[Job, bool]:
+            known = _by_key(transaction, new)
+            return (_insert(transaction, new, worker=worker), True) if known is None else (known, False)
+
+        # Whoever loses a race for the key or for the question meets a unique index, and looks again.
+        return run(self._database, verb)
+
+    def claim(self, id: str, *, worker: str) -> bool:  # noqa: A002 (the port's name)
+        """See `Jobs.claim`."""
+        named("worker", worker)
+
+        def verb(transaction: Transaction) -> bool:
+            now = transaction.now()
+            return bool(
+                transaction.fetch(
+                    "UPDATE jobs SET state = 'running', worker = ?, beat = ?, changed = ? "  # noqa: S608 (own words)
+                    f"WHERE id = ? AND {_FREE} RETURNING id",
+                    *(worker, now, now, id),
+                )
+            )
+
+        return run(self._database, verb)
+
+    def tell(self, stages: Mapping[str, str], *, worker: str) -> tuple[str, ...]:
+        """See `Jobs.tell`."""
+
+        def verb(transaction: Transaction) -> tuple[str, ...]:
+            now = transaction.now()
+            mine = transaction.fetch(
+                "UPDATE jobs SET beat = ? WHERE worker = ? AND state = 'running' RETURNING id, stage, stop", now, worker
+            )
+            transaction.write(
+                [
+                    ("UPDATE jobs SET stage = ?, changed = ? WHERE id = ?", (stages[name], now, name))
+                    for name, stage, _ in mine
+                    if stages.get(name, stage) != stage
+                ]
+            )
+            return tuple(sorted(name for name, _, stop in mine if stop))
+
+        return run(self._database, verb)
+
+    def finish(self, id: str, *, worker: str, state: Ending, outcome: str) -> bool:  # noqa: A002
+        """See `Jobs.finish`."""
+        if state not in ENDINGS:
+            raise InvalidParameter("state", state, f"one of {', '.join(ENDINGS)}")
+        return run(
+            self._database,
+            lambda open_: bool(
+                open_.fetch(
+                    "UPDATE jobs SET state = ?, outcome = ?, changed = ? "
+                    "WHERE id = ? AND worker = ? AND state = 'running' RETURNING id",
+                    *(state, outcome, open_.now(), id, worker),
+                )
+            ),
+        )
+
+    def leave(self, worker: str) -> None:
+        """See `Jobs.leave`."""
+        run(
+            self._database,
+            lambda open_: open_.write(
+                [
+                    (
+                        "UPDATE jobs SET state = 'waiting', changed = ? WHERE worker = ? AND state = 'running'",
+                        (open_.now(), worker),
+                    )
+                ]
+            ),
+        )
+
+    def waiting(self, *, stale: timedelta) -> tuple[Job, ...]:
+        """See `Jobs.waiting`. Most calls find nobody silent, and only read."""
+        least = stale // timedelta(microseconds=1)
+        with self._database.reading() as transaction:
+            now = transaction.now()
+            if not transaction.fetch("SELECT 1 FROM jobs WHERE state = 'running' AND beat < ? LIMIT 1", now - least):
+                return _free(transaction)
+
+        def verb(transaction: Transaction) -> tuple[Job, ...]:
+            now = transaction.now()
+            silent: Statement = (
+                "UPDATE jobs SET state = 'waiting', changed = ? WHERE state = 'running' AND beat < ?",
+                (now, now - least),
+            )
+            transaction.write([silent])
+            return _free(transaction)
+
+        return run(self._database, verb)
+
+    def stop(self, id: str) -> Job:  # noqa: A002
+        """See `Jobs.stop`."""
+
+        def verb(transaction: Transaction) -> Job:
+            found = transaction.fetch(
+                "UPDATE jobs SET stop = 1, changed = ?, "  # noqa: S608 (own words)
+                "state = CASE WHEN state = 'waiting' AND worker = '' THEN 'cancelled' ELSE state END "
+                f"WHERE id = ? AND state IN ('waiting', 'running') RETURNING {_LIST}",
+                transaction.now(),
+                id,
+            )
+            found = found or _rows(transaction, "id = ?", id)
+            if not found:
+                raise NotFound(f"there is no question {id!r}. Nothing was charged.")
+            return _job(found[0], transaction.now())
+
+        return run(self._database, verb)
+
+    def find(self, id: str) -> Job | None:  # noqa: A002
+        """See `Jobs.find`."""
+        with self._database.reading() as transaction:
+            found = _rows(transaction, "id = ?", id)
+            return _job(found[0], transaction.now()) if found else None
+
+    def of_key(self, analyst: str, key: str) -> Job | None:
+        """See `Jobs.of_key`."""
+        with self._database.reading() as transaction:
+            found = _rows(transaction, "analyst = ? AND ask_key = ?", analyst, key)
+            return _job(found[0], transaction.now()) if found else None
+
+    def page(
+        self, *, analyst: str | None, dataset: str | None = None, before: str = "", size: int = 100
+    ) -> tuple[Job, ...]:
+        """See `Jobs.page`."""
+        said = {"analyst = ?": analyst, "dataset = ?": dataset}
+        said["(made, id) < (SELECT made, id FROM jobs WHERE id = ?)"] = before or None
+        conditions = {condition: value for condition, value in said.items() if value is not None}
+        values: list[Value] = [*conditions.values(), whole("size", size, most=_LARGEST_PAGE)]
+        with self._database.reading() as transaction:
+            found = _rows(
+                transaction, f"{' AND '.join(conditions) or '1 = 1'} ORDER BY made DESC, id DESC LIMIT ?", *values
+            )
+            now = transaction.now()
+        return tuple(_job(row, now) for row in found)
+
+
+def _by_key(transaction: Transaction, new: NewJob) -> Job | None:
+    found = _rows(transaction, "analyst = ? AND ask_key = ?", new.analyst, new.key)
+    if not found:
+        return None
+    known = _job(found[0], transaction.now())
+    if (known.body, known.dataset) != (new.body, new.dataset):
+        raise KeyReused(
+            f"the key {new.key!r} was used for another question, at {known.made:%Y-%m-%d %H:%M} UTC. Use a new key for "
+            "a new question; nothing was charged now."
+        )
+    return known
+
+
+def _insert(transaction: Transaction, new: NewJob, *, worker: str) -> Job:
+    now = transaction.now()
+    busy = transaction.fetch("SELECT 1 FROM jobs WHERE question = ? AND state = 'running'", new.question)
+    state, whose = ("waiting", "") if busy else ("running", worker)
+    row = (new.id, new.analyst, new.key, new.dataset, new.body, new.question, state, "", whose, 0, None, now, now)
+    marks = ", ".join("?" for _ in _COLUMNS)
+    transaction.write([(f"INSERT INTO jobs ({_LIST}, beat) VALUES ({marks}, ?)", (*row, now))])  # noqa: S608
+    return _job(row, now)
+
+
+def _free(transaction: Transaction) -> tuple[Job, ...]:
+    now = transaction.now()
+    return tuple(_job(row, now) for row in _rows(transaction, f"{_FREE} ORDER BY made, id"))
+
+
+def _rows(transaction: Transaction, condition: str, *values: Value) -> list[Row]:
+    return transaction.fetch(f"SELECT {_LIST} FROM jobs WHERE {condition}", *values)  # noqa: S608 (own words)
+
+
+def _job(row: Row, now: int) -> Job:
+    said = dict(zip(_COLUMNS, row, strict=True))
+    said["key"], said["stop"] = said.pop("ask_key"), bool(said["stop"])
+    return Job(**{**said, "made": moment(said["made"]), "changed": moment(said["changed"]), "read": moment(now)})

@@ -1,0 +1,42 @@
+"""Limits, roles and groups over a SQL database: each change is one transaction on the book of rules."""
+
+from __future__ import annotations
+
+from hushcount.ledger import policy
+from hushcount.ledger.book import rule_book
+from hushcount.ledger.ledger import EVERY, Account, Role
+from hushcount.ledger.limits import Limit
+from hushcount.ledger.standing import explicit_role
+from hushcount.ledger.store import Database, run
+
+
+class SqlRules:
+    """The rules of a ledger in a database; implements `Rules`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
+        """See `Rules.set_limit`."""
+        run(self._database, lambda open_: policy.set_limit(rule_book(open_), account, limit=limit, by=by))
+
+    def grant(
+        self, person: str, role: Role | None, *, entity: str = EVERY, dataset: str | None = None, by: str
+    ) -> None:
+        """See `Rules.grant`."""
+        if dataset is None:
+            run(self._database, lambda open_: policy.grant(rule_book(open_), person, role=role, entity=entity, by=by))
+            return
+        run(
+            self._database,
+            lambda open_: policy.grant_for_dataset(rule_book(open_), person, role=role, dataset=dataset, by=by),
+        )
+
+    def role_of(self, person: str, *, dataset: str | None = None) -> Role | None:
+        """See `Rules.role_of`."""
+        with self._database.reading() as transaction:
+            return explicit_role(transaction, person, dataset)
+
+    def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:
+        """See `Rules.enroll`."""
+        run(self._database, lambda open_: policy.enroll(rule_book(open_), analyst, group=group, by=by, member=member))
