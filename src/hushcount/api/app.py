@@ -28,6 +28,7 @@ from hushcount.api import (
     releases,
     requests,
     tokens,
+    usage,
 )
 from hushcount.api.edge import Edge, Observer
 from hushcount.api.schemas import PROBLEM
@@ -38,7 +39,7 @@ from hushcount.app.serving.signing import open_door
 
 # The version of the interface: /v1 only grows.
 VERSION = "1.0"
-_GROUPS = (me, datasets, queries, batches, releases, questions, requests, tokens, invitations, owners, limits, people, log, budget, operator)
+_GROUPS = (me, datasets, queries, batches, releases, questions, requests, tokens, invitations, owners, limits, people, usage, log, budget, operator)
 _WHAT = (
     "Which items are there, and how many people have each, without exposing any person. Questions are priced before they "
     "are paid; what was paid for is kept and free."

@@ -274,9 +274,10 @@ class Freeze(Body):
 
 
 class Publication(Body):
-    """Whether a question is published."""
+    """A saved question to be published: its id, and the name under which all may read it."""
 
-    published: bool = True
+    question: Name
+    name: Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Cost(Body):
@@ -308,15 +309,15 @@ class Link(Body):
     invitation: Annotated[str, Field(min_length=1, max_length=400)]
 
 
-class Anchors(Body):
-    """Links of the chain that were kept elsewhere."""
-
-    heads: Annotated[list[Head], Field(max_length=100_000)] = []
-
-
 class Head(Body):
     """One link of the chain."""
 
     entity: Name
     seq: Annotated[int, Field(ge=0, le=2**63 - 1)]
     hash: Annotated[str, Field(max_length=200)]
+
+
+class Anchors(Body):
+    """Links of the chain that were kept elsewhere."""
+
+    heads: Annotated[list[Head], Field(max_length=100_000)] = []
