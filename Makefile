@@ -73,6 +73,13 @@ lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and w
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }
 	$(LOCKER)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --group dev --output-file requirements.lock pyproject.toml
+	@# The container's own lists: the same versions, and only what runs there and what builds it.
+	$(LOCKER)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--constraints requirements.lock --custom-compile-command "make lock" --extra server --extra postgres \
+		--extra metrics --extra oidc --output-file deploy/container/requirements.lock pyproject.toml
+	@echo hatchling | $(LOCKER)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --constraints requirements.lock --custom-compile-command "make lock" \
+		--output-file deploy/container/build.lock -
 
 clean:  ## Remove everything that these commands made
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .benchmarks build dist
