@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
+import subprocess
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,11 @@ def need(program: str, package: str) -> str:
             pytest.fail(f"{words} (CI is set, so this is a failure and not a skip)")
         pytest.skip(words)
     return found
+
+
+def run(words: list[str | Path], **how: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command of the shipped files to its end, whatever that is."""
+    return subprocess.run(words, capture_output=True, text=True, check=False, **how)  # noqa: S603 (our own)
 
 
 def unit() -> dict[str, dict[str, list[str]]]:
@@ -95,8 +101,3 @@ def installed(kind: str, root: Path) -> Path:
 def _keep(path: Path, content: bytes) -> None:
     path.touch(mode=0o600)
     path.write_bytes(content)
-
-
-def words_of(line: str) -> list[str]:
-    """The words of a command line."""
-    return shlex.split(line)

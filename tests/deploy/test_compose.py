@@ -55,7 +55,7 @@ def test_what_it_must_write_is_in_memory():
 
 
 def test_the_configuration_is_mounted_where_it_is_read():
-    """The shipped TOML is at the path that the container's command names; the data where the store is; both read-only."""
+    """The shipped TOML is at the path that the command names, the data where the store is; both read-only."""
     mounted = {target: (kept, mode) for kept, target, mode in (one.split(":") for one in SERVICE["volumes"])}
     place = entrypoint()[-1]
     stores = re.findall(r'^place = "([^"]+)"', CONFIGS["container"].read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,10 +1,11 @@
-"""The systemd unit: systemd itself finds nothing wrong, it shuts in what it should, and the service still runs in it."""
+"""The systemd unit: systemd finds nothing wrong, it shuts in what it should, and the service still runs in it."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from datetime import timedelta
@@ -16,7 +17,7 @@ from hushcount.app.sample import write_log
 from hushcount.app.serving.config_file import read_config
 from hushcount.cli.main import main
 from tests.deploy.confined import UNSUPPORTED
-from tests.deploy.shipped import UNIT, installed, need, unit, words_of
+from tests.deploy.shipped import UNIT, installed, need, run, unit
 
 CONFINED = Path(__file__).with_name("confined.py")
 # On systemd's own scale from 0 to 10; what is left are the network, which a service needs, and compiled kernels.
@@ -50,7 +51,7 @@ def verdict(text: str, root: Path) -> str:
     (root / "etc/systemd/system").mkdir(parents=True)
     (root / "etc/systemd/system/hushcount.service").write_text(text, encoding="utf-8")
     words = ["verify", f"--root={root}", "--man=no", "--recursive-errors=no", "/etc/systemd/system/hushcount.service"]
-    done = subprocess.run([need("systemd-analyze", "systemd"), *words], capture_output=True, text=True, check=False)
+    done = run([need("systemd-analyze", "systemd"), *words])
     return f"{done.stdout}{done.stderr}" if done.returncode or done.stderr else ""
 
 
@@ -69,7 +70,7 @@ def test_a_misspelt_directive_is_seen(tmp_path):
 def test_little_is_exposed():
     """Systemd's own measure of how much a unit may do."""
     words = [need("systemd-analyze", "systemd"), "security", "--offline=true", "--no-pager", str(UNIT)]
-    said = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    said = run(words).stdout
     exposed = re.search(r"Overall exposure level for hushcount.service: ([0-9.]+)", said)
 
     assert exposed is not None
@@ -101,7 +102,7 @@ def test_what_cannot_be_mended_is_not_tried_again():
 
 def test_it_starts_what_there_is():
     """The unit's command is one that the command line has, with options that it has."""
-    program, verb, *options = words_of(unit()["Service"]["ExecStart"][0])
+    program, verb, *options = shlex.split(unit()["Service"]["ExecStart"][0])
     known = {option for parameter in main.commands[verb].params for option in parameter.opts}
 
     assert Path(program).name == "hushcount"
@@ -144,7 +145,7 @@ def calls_of(name: str) -> set[str]:
     if not name.startswith("@"):
         return {name}
     words = [need("systemd-analyze", "systemd"), "syscall-filter", "--no-pager", name]
-    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+    lines = run(words).stdout.splitlines()[1:]
     return {call for line in lines if line.strip() and "#" not in line for call in calls_of(line.strip())}
 
 
@@ -164,13 +165,10 @@ def run_confined(folder: Path, words: list[str], **wanted: object) -> subprocess
     places = {"HOME": folder, "NUMBA_CACHE_DIR": folder, "HUSHCOUNT_HOME": folder, "TMPDIR": folder}
     kept = {name: os.environ[name] for name in ("PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
     confined = [sys.executable, str(CONFINED), json.dumps(wanted)]
-    return subprocess.run(
+    return run(
         [*confined, sys.executable, "-m", "hushcount.cli", *words],
         env={**kept, **variables, **{name: str(place) for name, place in places.items()}, "HUSHCOUNT_DEBUG": "1"},
         cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -194,12 +192,12 @@ def test_questions_are_answered_under_the_filter(home, filtered, verb):
 
 
 def test_a_filter_that_is_too_tight_is_seen(home, filtered):
-    """The check can fail: without fsync the ledger keeps nothing."""
+    """The check can fail: without fsync neither the secret nor the ledger can be kept."""
     tight = [call for call in filtered if call not in {"fsync", "fdatasync"}]
     done = run_confined(home, ["count", *ASKED], calls=tight)
 
     assert done.returncode != 0
-    assert "the disk does not take" in done.stderr
+    assert "cannot be kept" in done.stderr
 
 
 def test_kernels_need_memory_that_is_written_and_executed(home):
