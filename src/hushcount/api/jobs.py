@@ -84,7 +84,9 @@ def _done(request: Request, shown: Shown) -> Response:
 
 def cost_headers(cost: dict[str, Any], left: dict[str, Any] | None, *, mode: str) -> dict[str, str]:
     """Price, rest and whether limits are only tracked, for those who look at headers alone."""
-    headers = {"Hushcount-Cost": f"releases={cost['releases']:.6g}", "Hushcount-Mode": mode}
+    headers = {"Hushcount-Cost": f"releases={cost['releases']:.6g}"}
+    if mode == "track":
+        headers["Hushcount-Mode"] = mode
     if left is not None and left.get("releases") is not None:
         renews = left.get("renews")
         until = f'; renews="{str(renews)[:10]}"' if renews else ""
