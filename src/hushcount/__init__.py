@@ -9,13 +9,15 @@ if TYPE_CHECKING:
     from hushcount.app.release import Release
     from hushcount.app.setting import Setting
     from hushcount.library.questions import count, estimate, top, vocab
+    from hushcount.library.remote import connect
     from hushcount.library.surroundings import open_setting
 
-__all__ = ["Release", "Setting", "__version__", "audit", "count", "estimate", "open_setting", "top", "vocab"]
+__all__ = ["Release", "Setting", "__version__", "audit", "connect", "count", "estimate", "open_setting", "top", "vocab"]
 __version__ = "0.1.0"
 
 _HOME = {
     "audit": "hushcount.audit",
+    "connect": "hushcount.library.remote",
     "count": "hushcount.library.questions",
     "estimate": "hushcount.library.questions",
     "top": "hushcount.library.questions",

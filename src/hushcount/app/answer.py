@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from hushcount.app.bounded import bounded_input
 from hushcount.app.charging import HELD, UNCHARGED, noting
@@ -17,9 +19,9 @@ from hushcount.app.release import Release
 from hushcount.app.request import Request
 from hushcount.app.setting import Setting
 from hushcount.engines.engine import Distributed, Engine, asking, refuse_sequential
-from hushcount.errors import InvalidParameter
+from hushcount.errors import HushcountError, InvalidParameter, ReservationClosed
 from hushcount.ledger.catalog import Dataset
-from hushcount.ledger.ledger import Ledger, StoredRelease
+from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
 
 
@@ -33,12 +35,18 @@ class Call:
             twice, also if it asks for fresh noise. Without one, every call is an attempt of its own.
         say: told the name of each stage as it begins.
         note: told in a sentence what a person should know, such as that a data set is new.
+        token: the token that asks, whose account is charged too.
+        lifetime: how long the reservation lives; the ledger's own time if left out.
+        stopped: asked before anything is held, and once more before data is read, whether to give up.
     """
 
     dataset: str | None = None
     key: str | None = None
     say: Callable[[str], None] = lambda _: None
     note: Callable[[str], None] = lambda _: None
+    token: str | None = None
+    lifetime: timedelta | None = None
+    stopped: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +102,7 @@ def _paid(job: _Job, ledger: Ledger) -> Release:
     """Reserve the worst case, read, release, settle. A repeat of the same question is answered from the ledger."""
     with noting(UNCHARGED):
         dataset = _registered(job, ledger)
-    ask = make_ask(job.planned, dataset, version=job.sighted.version, by=job.setting.analyst, key=job.call.key)
+    ask = _ask(job, dataset)
     # A ledger that cannot be reached does not know whether it charged; all else it says itself.
     with noting(UNCHARGED, InvalidParameter):
         held = ledger.reserve(ask)
@@ -105,6 +113,34 @@ def _paid(job: _Job, ledger: Ledger) -> Release:
     with noting(HELD):
         release = _draw(job)
     return _unpacked(ledger.settle(held, release.cost, payload=release.to_bytes()))
+
+
+def hold_all(asked: Sequence[tuple[Request, Call]], engine: Engine, setting: Setting) -> None:
+    """Hold the worst cases of several questions, all of them or none. Each is then answered under its own key."""
+    ledger = setting.ledger
+    if ledger is None:
+        raise LookupError("nobody keeps count")
+    with noting(UNCHARGED):
+        jobs = [_prepared(request, engine, setting, call) for request, call in asked]
+        asks = [_ask(job, _registered(job, ledger)) for job in jobs]
+    held: list[Reservation] = []
+    for ask in asks:
+        try:
+            found = ledger.reserve(ask)
+        except HushcountError:
+            for reservation in held:
+                # One that was begun before stays: its data was read.
+                with suppress(ReservationClosed):
+                    ledger.refund(reservation)
+            raise
+        if isinstance(found, Reservation):
+            held.append(found)
+
+
+def _ask(job: _Job, dataset: Dataset) -> Ask:
+    ask = make_ask(job.planned, dataset, version=job.sighted.version, by=job.setting.analyst, key=job.call.key)
+    ask = replace(ask, token=job.call.token)
+    return ask if job.call.lifetime is None else replace(ask, lifetime=job.call.lifetime)
 
 
 def _registered(job: _Job, ledger: Ledger) -> Dataset:

@@ -39,7 +39,15 @@ def vocab(**given: Any) -> None:  # noqa: ANN401  as above
 
 
 def _ask(question: Question, given: dict[str, Any]) -> None:
+    if not given["server"] and given["user"] is None:
+        # Only a server knows by itself which column is the person.
+        raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'--user'", param_type="option")
     with told(as_json=given["as_json"]):
+        if given["server"]:
+            from hushcount.cli import served
+
+            served.ask(question, given)
+            return
         from hushcount.cli import render
         from hushcount.cli.stages import Stages
         from hushcount.library.questions import Asked, ask, price

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hushcount.cli.failures import told
+from hushcount.cli.options import server_option
 
 if TYPE_CHECKING:
     from hushcount.app.budgets import Left
@@ -40,11 +41,17 @@ def data_options(command: _Command) -> _Command:
 @click.command()
 @data_options
 @ledger_options
+@server_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 @click.option("--expert", is_flag=True, help="Also in rho, epsilon, delta and LinkedIn's units.")
 def budget(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
     """What is left for this data, when it is renewed, and who spent it on what."""
     with told():
+        if given["server"]:
+            from hushcount.cli.served import show_budget
+
+            show_budget(given)
+            return
         from hushcount.app.budgets import look
         from hushcount.app.forms import left_form
         from hushcount.cli.render import show_json

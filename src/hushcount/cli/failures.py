@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -104,6 +104,9 @@ def _show_refusal(error: errors.BudgetExhausted) -> None:
 
     if isinstance(error.refusal, Refusal):
         show_json({"refused": refusal_form(error.refusal)})
+    elif isinstance(error.refusal, Mapping):
+        # A service's, which is a form already.
+        show_json({"refused": dict(error.refusal)})
 
 
 def _place(error: Exception) -> str:

@@ -34,6 +34,7 @@ _OPTIONS = {
 def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each kind of error
     """What to type after an error; empty if its own words say it all."""
     from hushcount.ledger.ledger import Refusal, Variant
+    from hushcount.model.budgets import PRESETS
 
     match error:
         case errors.OtherPerson(dataset=dataset, asked=asked):
@@ -46,6 +47,8 @@ def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each ki
             return "--ledger PLACE"
         case errors.BudgetExhausted(refusal=Refusal(variant=Variant(label=label))):
             return f"--{label}"
+        case errors.BudgetExhausted(refusal={"would_fit": [{"change": {"preset": preset}}, *_]}) if preset in PRESETS:
+            return f"--preset {preset}"
         case errors.InvalidParameter(name=name):
             return _OPTIONS.get(name, "")
         case _:

@@ -12,9 +12,16 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+server_option = click.option(
+    "--server",
+    metavar="URL",
+    envvar="HUSHCOUNT_SERVER",
+    help="Ask this service; FILE is a data set's name there. The token is in HUSHCOUNT_TOKEN.",
+)
+
 _SHARED = (
     click.argument("file", metavar="FILE"),
-    click.option("--user", required=True, metavar="COLUMN", help="The column that says who a row belongs to."),
+    click.option("--user", metavar="COLUMN", help="The column that says who a row belongs to; needed for files."),
     click.option("--item", metavar="COLUMN", help="The column whose values are counted."),
     click.option("--text", metavar="COLUMN", help="A text column instead: its words are counted."),
     click.option("--ngrams", metavar="N-M", help="With --text: runs of N to M words, such as 1-3."),
@@ -37,6 +44,7 @@ _SHARED = (
     click.option("--ledger", metavar="PLACE", help="Where spending is kept: a file or a PostgreSQL address."),
     click.option("--analyst", metavar="NAME", help="Who asks, if not the user of this computer."),
     click.option("--key", metavar="TEXT", help="A name for this attempt: a retry under it never pays twice."),
+    server_option,
     click.option("--dry-run", is_flag=True, help="Price and expected accuracy; reads no data."),
     click.option("--out", metavar="PATH", help="Write the table to .parquet, .csv or .json, receipt beside it."),
     click.option("--rows", type=int, default=20, show_default=True, help="How many rows to show here."),

@@ -144,7 +144,11 @@ def price(rho: float) -> str:
     """A price in releases of the standard size."""
     from hushcount.model.budgets import STANDARD
 
-    times = rho / float(STANDARD.rho)
+    return releases(rho / float(STANDARD.rho))
+
+
+def releases(times: float) -> str:
+    """So many releases of the standard size."""
     return "one standard release" if 0.95 <= times <= 1.0001 else f"{times:.2g} standard releases"
 
 

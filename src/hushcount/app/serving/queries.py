@@ -102,9 +102,7 @@ def _new_job(service: Service, caller: Caller, offer: Offer, order: Order, *, ke
         (task,) = order.tasks
         request = read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
         flight = flight_of(request, offer.id, job=name)
-    return NewJob(
-        id=name, analyst=caller.name, key=key, dataset=offer.id, body=order.to_json(), question=flight
-    )
+    return NewJob(id=name, analyst=caller.name, key=key, dataset=offer.id, body=order.to_json(), question=flight)
 
 
 def find(service: Service, caller: Caller, name: str) -> Job:
@@ -175,13 +173,12 @@ def _refuse_hopeless(service: Service, caller: Caller, offer: Offer, order: Orde
     if order.most is not None:
         most = checked_most(order.most)
         if total.rho > most.rho or total.delta > most.delta:
-            raise OverMaxCost(
-                f"it may cost {in_releases(total):.3g} standard releases, and you allow {order.most}. "
-                "Nothing was charged."
-            )
+            asked = Decimal(f"{in_releases(total):.6g}")
+            raise OverMaxCost("standard releases", asked=asked, most=Decimal(order.most))
 
 
 def checked_most(said: str) -> Spent:
+    """The most that a caller allows, as it was sent: a number of standard releases."""
     try:
         most = Decimal(said)
     except InvalidOperation:

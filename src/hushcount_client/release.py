@@ -1,0 +1,166 @@
+"""A release as the light client has it: rows, what there is to know about them, and what they cost."""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hushcount_client.problems import InvalidOption
+
+_ROWS_IN_CARD = 20
+_COLUMNS = ("item", "count", "low", "high")
+# What a spreadsheet would run as a formula, as the server's own files have it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One released item; without counts where only names were asked for."""
+
+    item: str
+    count: int | None = None
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Released rows and what there is to know about them.
+
+    Attributes:
+        id: under which the server gives it again, for ever and for nothing.
+        rows: largest released count first, or sorted by name where there are no counts.
+        cutoff: items held by fewer people than about this many are unlikely to be shown; None if all listed items are.
+        notes: what a person should know, in sentences.
+        receipt: what is protected, by what, at what price.
+        cost: what it cost: releases, held, given_back, repeated.
+        left: what is left afterwards; None if the server does not say.
+        enforced: False if a limit was only tracked, so that this answer was given whatever it cost.
+        made_up: True for a rehearsal: the rows are invented, and say nothing about anybody.
+        told: all that the server said of the release.
+    """
+
+    id: str
+    rows: tuple[Row, ...]
+    cutoff: float | None
+    notes: tuple[str, ...]
+    receipt: Mapping[str, Any]
+    cost: Mapping[str, Any]
+    left: Mapping[str, Any] | None
+    enforced: bool
+    made_up: bool
+    told: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name: item, and where there are counts also count, low and high.
+
+        What is made up or only tracked has one more column that says so, whatever becomes of the table.
+        """
+        columns: dict[str, list[Any]] = {
+            name: [getattr(row, name) for row in self.rows]
+            for name in _COLUMNS
+            if name == "item" or any(getattr(row, name) is not None for row in self.rows)
+        }
+        if self.made_up:
+            columns["made_up"] = [True] * len(self)
+        if not self.enforced:
+            columns["tracked"] = [True] * len(self)
+        return columns
+
+    def to_pandas(self) -> Any:  # noqa: ANN401  pandas is not a dependency, so its types cannot be named here
+        """A pandas data frame.
+
+        Raises:
+            InvalidOption: pandas is not installed.
+        """
+        try:
+            return importlib.import_module("pandas").DataFrame(self.to_dict())
+        except ImportError:
+            raise InvalidOption("this needs pandas, which is not installed; get it with: pip install pandas") from None
+
+    def save(self, path: str | Path) -> Path:
+        """Write the rows to .csv or .json, and the receipt beside them; gives the receipt's path.
+
+        In .csv an item that a spreadsheet would run as a formula gets an apostrophe before it; .json has it as it is.
+        """
+        path = Path(path)
+        if path.suffix not in {".csv", ".json"}:
+            raise InvalidOption(f"the rows can be written to a name that ends in .csv or .json, not {path.name!r}")
+        columns = self.to_dict()
+        rows = list(zip(*columns.values(), strict=True))
+        if path.suffix == ".csv":
+            # An item may hold half a sign of UTF-16, which no file can: it is written as its number.
+            with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+                csv.writer(file).writerows([tuple(columns), *(tuple(map(_cell, row)) for row in rows)])
+        else:
+            forms = [dict(zip(columns, row, strict=True)) for row in rows]
+            path.write_text(json.dumps(forms, indent=1) + "\n", encoding="utf-8")
+        beside = path.with_suffix(".receipt.json")
+        beside.write_text(json.dumps(self.receipt, indent=2) + "\n", encoding="utf-8")
+        return beside
+
+    def _repr_html_(self) -> str:
+        columns = self.to_dict()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        rows = [
+            "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+            for row in list(zip(*columns.values(), strict=True))[:_ROWS_IN_CARD]
+        ]
+        more = len(self) - len(rows)
+        notes = [*self.notes, *([f"and {more:,} more rows"] if more > 0 else [])]
+        below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+        return f"<div><table><tr>{head}</tr>{''.join(rows)}</table>{below}</div>"
+
+
+def read_release(form: Mapping[str, Any]) -> Release:
+    """The release of a reply: of a question that is done, or the release alone.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
+    inner = form.get("release", form)
+    if inner.get("complete", True) is not True:
+        raise ValueError("a part of an answer is none")
+    cutoff = inner.get("cutoff")
+    return Release(
+        id=str(inner.get("id") or ""),
+        rows=_rows(inner["rows"]),
+        cutoff=None if cutoff is None else float(cutoff),
+        notes=tuple(map(str, inner.get("notes") or ())),
+        receipt=dict(inner.get("receipt") or {}),
+        cost=dict(form.get("cost") or {}),
+        left=dict(form["left"]) if form.get("left") is not None else None,
+        enforced=inner.get("enforced", True) is True,
+        made_up=form.get("made_up", inner.get("made_up", False)) is not False,
+        told=inner,
+    )
+
+
+def columns_of(release: Release) -> dict[str, list[Any]]:
+    """The columns of the rows alone, without those that mark them."""
+    return {name: values for name, values in release.to_dict().items() if name in _COLUMNS}
+
+
+def _rows(rows: Any) -> tuple[Row, ...]:  # noqa: ANN401  what the server sent
+    """Rows from row by row, or from column by column as the ledger stores them."""
+    if isinstance(rows, dict):
+        rows = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    made = tuple(Row(**{name: row[name] for name in _COLUMNS if name in row}) for row in rows)
+    for row in made:
+        values = list(asdict(row).values())
+        if not isinstance(values[0], str) or any(value is not None and type(value) is not int for value in values[1:]):
+            raise TypeError("no row")
+    return made
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
