@@ -27,7 +27,7 @@ from hushcount.app.serving.stores import Stores
 from hushcount.app.serving.tasks import Order
 from hushcount.app.setting import Setting
 from hushcount.errors import Cancelled, HushcountError, LedgerUnavailable, StoreFailed, UnreadableSource
-from hushcount.ledger.jobs import Job, State
+from hushcount.ledger.jobs import Ending, Job
 from hushcount.ledger.ledger import Ledger
 from hushcount.model.budgets import STANDARD
 
@@ -164,7 +164,7 @@ class Runner:
             with suppress(HushcountError):
                 self._take_up()
 
-    def _answered(self, job: Job, run: _Run) -> tuple[State, Problem | None]:
+    def _answered(self, job: Job, run: _Run) -> tuple[Ending, Problem | None]:
         """Answer a job; what became of it, and the problem if there is no answer."""
         for left in reversed(range(_TRIES)):
             try:
