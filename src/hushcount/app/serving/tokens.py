@@ -83,7 +83,7 @@ def make_token(setting: Setting, key: bytes, *, owner: str, wanted: Wanted, make
     """Make a token for somebody who is signed in.
 
     Args:
-        setting: whose ledger; its own name must be an owner, since a cap is a limit.
+        setting: whose ledger.
         key: the service's key of tokens.
         owner: for whom it acts.
         wanted: what it should be.
@@ -113,13 +113,13 @@ def make_token(setting: Setting, key: bytes, *, owner: str, wanted: Wanted, make
         "cap": wanted.cap,
         "revoked": None,
     }
-    # The cap first: a token is never there without it, wherever this breaks off.
-    if wanted.cap is not None:
-        cap = budgets.make_limit({"releases": wanted.cap}, window="none", mode="enforce")
-        ledger.set_limit(Account(kind="token", name=new.id, entity=EVERY), cap, by=setting.analyst)
+    cap = None if wanted.cap is None else budgets.make_limit({"releases": wanted.cap}, window="none", mode="enforce")
     record = ledger.records.put(KIND, new.id, body, owner=owner, by=owner, edition=0)
     if record is None:  # pragma: no cover (only a body of None removes)
         raise LookupError(new.id)
+    # A cap is set by whoever owns the token's record. If this breaks off, nobody has seen the text of the token.
+    if cap is not None:
+        ledger.set_limit(Account(kind="token", name=new.id, entity=EVERY), cap, by=owner)
     return NewToken(token=token_of(record), text=new)
 
 
