@@ -122,9 +122,9 @@ def show(service: Service, job: Job) -> Shown:
     """A job as it may be seen at the moment at which it was read."""
     timing = service.config.privacy.timing
     ended = job.state in {"done", "failed", "cancelled"}
-    if timing.kind == "fixed" and job.read >= job.made + timing.every:
-        if not (ended and in_time(timing, job.made, job.changed)):
-            return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
+    over = timing.kind == "fixed" and job.read >= job.made + timing.every
+    if over and not (ended and in_time(timing, job.made, job.changed)):
+        return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
     if not ended:
         stage = service.runner.stage(job) if job.state == "running" else WAITING
         return Shown(job=job, state=job.state, stage=stage, problem=None, moment=None)

@@ -38,6 +38,8 @@ SILENCE = timedelta(seconds=10)
 # How often a store that failed is asked again, while its reservation is held anyway.
 _TRIES = 3
 _OFTEN = timedelta(minutes=1)
+# How many questions may be under way in one worker, in all stores together.
+_THREADS = 32
 _log = logging.getLogger("hushcount.serving")
 
 
@@ -59,7 +61,6 @@ class Runner:
         find: the data set of a name.
         worker: what this worker is called, unlike any other.
         presets: what may be chosen here.
-        threads: how many questions may be under way at once.
         chores: what is done about once a minute, such as ending grants whose time is over.
     """
 
@@ -71,7 +72,6 @@ class Runner:
         *,
         worker: str,
         presets: tuple[str, ...],
-        threads: int = 32,
         chores: tuple[Callable[[], object], ...] = (),
     ) -> None:
         if setting.ledger is None:
@@ -85,7 +85,7 @@ class Runner:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._chores, self._due = chores, time.monotonic()
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="question")
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="question")
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
     def start(self) -> None:
