@@ -172,8 +172,8 @@ def _standing(setting: Setting, account: Account, record: Record | None) -> _Sta
                 edition=edition,
                 body=body,
             )
-    body = None if record is None else record.body
-    return _Standing(account=account, own=own, base=own, ours=(), extras=(), edition=edition, body=body)
+    kept = None if record is None else record.body
+    return _Standing(account=account, own=own, base=own, ours=(), extras=(), edition=edition, body=kept)
 
 
 def _put_in_force(
