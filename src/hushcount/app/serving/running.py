@@ -209,6 +209,8 @@ class Runner:
                 say=say,
                 token=order.token,
                 lifetime=lifetime(offer),
+                # Of several questions together it was looked at before; each alone may not cost that much either.
+                most=None if order.most is None else standard_releases(order.most),
                 stopped=run.stopped.is_set,
             )
             return request, call
