@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hushcount.api.problems import note_failure, problem_response
@@ -37,11 +38,16 @@ SECURITY = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_TOO_LARGE = f"The body is larger than {MOST_BYTES:,} bytes, or does not say how large it is. Nothing was charged."
+_INSIDE = "The failure was noted under the request's id; nothing of it is shown."
 Observer = Callable[[Request, int, float], None]
 
 
-class TooLarge(Exception):
-    """More came than a body may have."""
+class TooLarge(HTTPException):
+    """More came than a body may have. One of starlette's, since nothing else passes through the reading of a body."""
+
+    def __init__(self) -> None:
+        super().__init__(413, _TOO_LARGE)
 
 
 class Edge:
@@ -86,8 +92,6 @@ class _Passage:
                 await self._refuse(problem)
             else:
                 await self._app(self._scope, self._bounded, self._out)
-        except TooLarge:
-            await self._refuse(Problem(code="body-too-large", detail=_TOO_LARGE))
         except Exception as error:  # noqa: BLE001  nothing of it may leave, and the server must go on
             note_failure(self._request, error)
             await self._refuse(Problem(code="internal", detail=_INSIDE, charged=None))
@@ -144,10 +148,6 @@ class _Passage:
                 "dataset": state.get("dataset"),
             },
         )
-
-
-_TOO_LARGE = f"The body is larger than {MOST_BYTES:,} bytes, or does not say how large it is. Nothing was charged."
-_INSIDE = "The failure was noted under the request's id; nothing of it is shown."
 
 
 def foreign(headers: Headers, *, local: bool) -> Problem | None:

@@ -27,7 +27,7 @@ def _accepted(request: Request, body: bodies.Link) -> Response:
     address = caller_address(knock_of(request), service.config.server.trusted_proxies)
     attempts.check(address)
     try:
-        new = accept(service.setting, service.token_key, body.invitation)
+        new = accept(service.setting, service.tokens_key, body.invitation)
     except NotSignedIn:
         attempts.failed(address)
         raise

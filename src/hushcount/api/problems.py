@@ -54,11 +54,12 @@ _log = logging.getLogger("hushcount.api")
 
 
 class Refused(Exception):
-    """A request that cannot be used, found before anything was called."""
+    """A request that cannot be used, found before anything was called; `status` if it is not the code's own."""
 
-    def __init__(self, code: str, detail: str, **more: Any) -> None:  # noqa: ANN401  members of the problem
+    def __init__(self, code: str, detail: str, *, status: int | None = None, **more: Any) -> None:  # noqa: ANN401
         super().__init__(code)
         self.problem = Problem(code=code, detail=f"{detail} Nothing was charged.", more=more)
+        self.status = status
 
 
 def refused_parameter(place: str, want: str) -> Refused:
@@ -126,7 +127,7 @@ def _translated(error: Exception) -> Problem:
 async def _of_refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, Refused):  # pragma: no cover (starlette calls by class)
         raise error
-    return problem_response(request, error.problem)
+    return problem_response(request, error.problem, status=error.status)
 
 
 async def _of_validation(request: Request, error: Exception) -> Response:
@@ -184,7 +185,9 @@ async def _of_starlette(request: Request, error: Exception) -> Response:
         raise error
     code = _OF_STATUS.get(error.status_code, "invalid-parameter")
     detail = "There is nothing at this address. Nothing was charged."
-    if error.status_code == 405:
+    if error.status_code == 413:
+        detail = str(error.detail)
+    elif error.status_code == 405:
         detail = "This address is there, but not for this method; see the header Allow. Nothing was charged."
     elif code == "invalid-parameter":
         detail = "The request cannot be used. Nothing was charged."

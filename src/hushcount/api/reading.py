@@ -60,7 +60,12 @@ def read_json(body: bytes) -> Any:  # noqa: ANN401  as above
             text, parse_float=_exact, parse_int=_whole, parse_constant=_no_number, object_pairs_hook=_members
         )
     except (UnicodeDecodeError, RecursionError):
-        raise Refused("not-json", "The body is not JSON in UTF-8.") from None
+        raise _malformed("The body is not JSON in UTF-8.") from None
+
+
+def _malformed(detail: str) -> Refused:
+    """A refusal of what says that it is JSON and is not: 400, and not 415."""
+    return Refused("not-json", detail, status=400)
 
 
 def _says_json(media: str) -> bool:
@@ -85,7 +90,7 @@ def _refuse_deep(text: str) -> None:
         elif sign in "[{":
             depth += 1
             if depth > _MOST_DEEP:
-                raise Refused("not-json", f"The body is more than {_MOST_DEEP} levels deep.")
+                raise _malformed(f"The body is more than {_MOST_DEEP} levels deep.")
         elif sign in "]}":
             depth -= 1
 
@@ -93,21 +98,21 @@ def _refuse_deep(text: str) -> None:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise Refused("not-json", "A member of the body stands twice: which of the two is meant cannot be told.")
+        raise _malformed("A member of the body stands twice: which of the two is meant cannot be told.")
     return made
 
 
 def _exact(text: str) -> Decimal:
     if len(text) > _MOST_DIGITS:
-        raise Refused("not-json", f"A number of the body has more than {_MOST_DIGITS} digits.")
+        raise _malformed(f"A number of the body has more than {_MOST_DIGITS} digits.")
     return Decimal(text)
 
 
 def _whole(text: str) -> int:
     if len(text) > _MOST_DIGITS:
-        raise Refused("not-json", f"A number of the body has more than {_MOST_DIGITS} digits.")
+        raise _malformed(f"A number of the body has more than {_MOST_DIGITS} digits.")
     return int(text)
 
 
 def _no_number(text: str) -> NoReturn:
-    raise Refused("not-json", f"{text} is not JSON.")
+    raise _malformed(f"{text} is not JSON.")

@@ -49,7 +49,7 @@ def _made(request: Request, body: bodies.NewToken) -> Response:
         life=body.life or tokens.USUAL_LIFE,
         cap=None if body.cap is None else body.cap.releases,
     )
-    new = tokens.make_token(service.setting, service.token_key, owner=caller.name, wanted=wanted, maker=caller.token)
+    new = tokens.make_token(service.setting, service.tokens_key, owner=caller.name, wanted=wanted, maker=caller.token)
     form = {**token_form(new.token), "token": new.text.text}
     return answer(form, status=201, headers={"Location": f"/v1/tokens/{new.token.id}"})
 

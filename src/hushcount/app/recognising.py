@@ -52,12 +52,16 @@ def sight(engine: Engine, setting: Setting, name: str | None = None) -> Sighted:
     if catalog is None:
         return Sighted(version=version)
     own = Identity(kind="version", value=version)
-    seen = engine.sighting(secret.identity_key)
-    more = [own]
-    if catalog.lookup(Sighting(title=seen.title, finds=(own,), binds=())) is None:
-        more.append(engine.rows_identity(secret.identity_key))
-    sighting = replace(seen, finds=(*seen.finds, *more), binds=(*seen.binds, *more))
-    return Sighted(version=version, sighting=sighting, dataset=catalog.lookup(sighting, name=name))
+    sighting = _with_identity(engine.sighting(secret.identity_key), own)
+    dataset = catalog.lookup(sighting, name=name)
+    if dataset is None or own not in dataset.identities:
+        sighting = _with_identity(sighting, engine.rows_identity(secret.identity_key))
+        dataset = catalog.lookup(sighting, name=name)
+    return Sighted(version=version, sighting=sighting, dataset=dataset)
+
+
+def _with_identity(sighting: Sighting, identity: Identity) -> Sighting:
+    return replace(sighting, finds=(*sighting.finds, identity), binds=(*sighting.binds, identity))
 
 
 def by_name(source: object, setting: Setting, name: str | None = None) -> Dataset | None:

@@ -109,7 +109,7 @@ def _invite(config: Config, owner: str | None) -> None:
         raise InvalidParameter("init", "a service for one person", "with --config", "You own it already.")
     with _opened(config) as service:
         person = owner or look_around().analyst
-        made = invite(service.setting, service.token_key, person=person, by=service.setting.analyst)
+        made = invite(service.setting, service.tokens_key, person=person, by=service.setting.analyst)
     url = config.server.public_url or f"http://{config.server.listen}"
     body = shlex.quote(json.dumps({"invitation": made.text.text}))
     click.echo(f"{person} is invited to own this service, until {made.expires:%Y-%m-%d %H:%M} UTC. It works once:")

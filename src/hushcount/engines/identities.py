@@ -46,9 +46,9 @@ def rows_identity(key: bytes, *, rows: int, total: int, version: Callable[[], st
 def see_files(files: HeldFiles, key: bytes) -> Sighting:
     """Files as they are met now."""
     finds, binds = list[Identity](), list[Identity]()
-    for path, stat, digest in zip(files.paths, files.stats(), files.digests(), strict=True):
+    for (path, stat), digest in zip(files.met(), files.digests(), strict=True):
         # A digest of the digest is as good as one of the bytes, and they are read once.
-        same = [_identity("path", str(path.resolve())), _identity("bytes", keyed(key, b"bytes", digest))]
+        same = [_identity("path", str(path)), _identity("bytes", keyed(key, b"bytes", digest))]
         inode = _identity("inode", f"{stat.st_dev}:{stat.st_ino}")
         finds += [*same, inode] if stat.st_nlink > 1 else same
         binds += [*same, inode]
@@ -77,10 +77,10 @@ def see_frame() -> Sighting:
 
 
 def _title(files: HeldFiles) -> str:
-    if len(files.paths) == 1:
-        only = files.paths[0].resolve()
-        return only.name.partition(".")[0] or only.name
-    folder = os.path.commonpath([path.resolve().parent for path in files.paths])
+    paths = [path for path, _ in files.met()]
+    if len(paths) == 1:
+        return paths[0].name.partition(".")[0] or paths[0].name
+    folder = os.path.commonpath([path.parent for path in paths])
     return os.path.basename(folder) or "files"  # noqa: PTH119  a text
 
 

@@ -20,6 +20,7 @@ from hushcount.app.words import in_releases
 from hushcount.engines.engine import Engine
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.ledger import Ask
+from hushcount.model.amounts import amount
 from hushcount.model.budgets import PRESETS, rho_budget
 from hushcount.model.queries import Question
 
@@ -95,7 +96,7 @@ def want(request: Request, offer: Offer, engine: Engine, setting: Setting, *, to
 
 def refuse_dear(wanted: Wanted, presets: tuple[str, ...]) -> None:
     """Refuse a question that costs more than the dearest preset that may be chosen here."""
-    most = max((rho_budget(PRESETS[name], 0).rho for name in presets), default=None)
+    most = max((amount("rho", PRESETS[name]) for name in presets), default=None)
     rho = zcdp.spent(wanted.estimate.cost).rho
     if most is not None and rho > most:
         raise InvalidParameter(

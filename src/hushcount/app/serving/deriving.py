@@ -153,7 +153,8 @@ def _masses(law: Law, scale: float) -> npt.NDArray[np.float64]:
         # A truncated law is narrower than the one that it is cut from.
         reach = math.ceil(-scale * math.log(_NEGLIGIBLE)) + 1
         mass = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
-    return mass / mass.sum()
+    scaled: npt.NDArray[np.float64] = mass / mass.sum()
+    return scaled
 
 
 @lru_cache(maxsize=1024)

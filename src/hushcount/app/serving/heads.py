@@ -18,8 +18,8 @@ from hushcount.ledger.ledger import EVERY, Ledger, Page
 
 _FREEZE = "freeze"
 _WHY = (
-    "the ledger is not the one that this service last wrote to: it was put back from a copy, or changed. What was spent "
-    "since is not in it. An owner decides: raise or cut limits, then lift the freeze."
+    "the ledger is not the one that this service last wrote to: it was put back from a copy, or changed. What was "
+    "spent since is not in it. An owner decides: raise or cut limits, then lift the freeze."
 )
 
 
@@ -55,8 +55,8 @@ def read_heads(path: Path) -> dict[str, tuple[int, str]]:
         return {}
     except (OSError, ValueError, TypeError, AttributeError):
         raise LedgerMismatch(
-            f"the kept links in {str(path)!r} cannot be read, so nobody can tell whether the ledger was put back. If it "
-            "was not, remove the file. Nothing was started."
+            f"the kept links in {str(path)!r} cannot be read, so nobody can tell whether the ledger was put back. If "
+            "it was not, remove the file. Nothing was started."
         ) from None
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from hushcount.app.paths import paths_of
 from hushcount.app.serving.config import DatasetConfig, StoreConfig
 from hushcount.errors import InvalidParameter, UnreadableSource
+from hushcount.ledger.records import Records
 
 OFFER = "offer"
 _PAGE = 100
@@ -143,33 +144,14 @@ def _with_password(store: StoreConfig) -> str:
     return urlunsplit(parts._replace(netloc=who + host))
 
 
-class Kept(Protocol):
-    """The part of the ledger's records that offers need."""
-
-    def put(
-        self,
-        kind: str,
-        id: str,  # noqa: A002  as `ledger.records` has it
-        body: Mapping[str, Any] | None,
-        *,
-        owner: str,
-        by: str,
-        edition: int | None = None,
-    ) -> Any:  # noqa: ANN401  a record
-        """Keep a small document; None removes it."""
-
-    def page(self, kind: str, *, owner: str | None = None, after: str = "", size: int = 100) -> tuple[Any, ...]:
-        """Documents of a kind, by id."""
-
-
-def keep_offer(records: Kept, given: DatasetConfig, *, by: str) -> None:
+def keep_offer(records: Records, given: DatasetConfig, *, by: str) -> None:
     """Remember what an owner declared, for all workers and after a restart. Who may is decided above."""
     body = {"store": given.store, "table": given.table, "person": given.person, "people": given.people}
     items = None if given.items is None else list(given.items)
     records.put(OFFER, given.name, {**body, "items": items}, owner=by, by=by)
 
 
-def kept_offers(records: Kept) -> tuple[DatasetConfig, ...]:
+def kept_offers(records: Records) -> tuple[DatasetConfig, ...]:
     """All that owners declared while the service ran."""
     found, after = list[DatasetConfig](), ""
     while page := records.page(OFFER, after=after, size=_PAGE):

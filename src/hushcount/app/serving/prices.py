@@ -26,7 +26,7 @@ def price_form(wanted: Wanted, quote: Quote, *, presets: tuple[str, ...]) -> dic
         "mode": "estimate",
         "question": sentence(wanted.request),
         "cost": {
-            "releases": in_releases(quote.charge),
+            "releases": shown_releases(quote.charge),
             "at_most": True,
             "expert": expert_form(zcdp.spent(estimate.cost), "up"),
         },
@@ -43,6 +43,11 @@ def price_form(wanted: Wanted, quote: Quote, *, presets: tuple[str, ...]) -> dic
         "translation": translation_form(estimate),
         "notes": list(estimate.expectation.notes),
     }
+
+
+def shown_releases(spent: Spent) -> float:
+    """An amount in standard releases, to look at: what counts is told as rho and delta."""
+    return round(in_releases(spent), 6)
 
 
 def expert_form(spent: Spent, rounding: Rounding) -> dict[str, Any]:
@@ -80,7 +85,7 @@ def cheaper(wanted: Wanted, presets: tuple[str, ...]) -> list[dict[str, Any]]:
         found.append(
             {
                 "change": {"preset": name},
-                "releases": in_releases(zcdp.spent(estimate.cost)),
+                "releases": shown_releases(zcdp.spent(estimate.cost)),
                 "give_or_take": estimate.expectation.give_or_take,
                 "cutoff": estimate.expectation.cutoff,
             }

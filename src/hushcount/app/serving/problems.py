@@ -158,12 +158,12 @@ def refusal_members(refusal: Refusal) -> dict[str, Any]:
     """A refusal as API part 5.4 tells it: asked, left, on what it was spent, what would fit, whom to ask."""
     form = refusal_form(refusal)
     return {
-        "asked": {"releases": in_releases(refusal.asked)},
-        "left": {"releases": max(0.0, float(refusal.room.rho / STANDARD.rho))},
+        "asked": {"releases": round(in_releases(refusal.asked), 6)},
+        "left": {"releases": round(max(0.0, float(refusal.room.rho / STANDARD.rho)), 6)},
         "short": [_account_words(balance.account.kind) for balance in refusal.short],
         "renews": form["renews"],
         "spent_on": [
-            {"what": one.what, "releases": in_releases(one.spent), "when": one.when.date().isoformat()}
+            {"what": one.what, "releases": round(in_releases(one.spent), 6), "when": one.when.date().isoformat()}
             for one in refusal.spenders
         ],
         "would_fit": [] if refusal.variant is None else [{"change": refusal.variant.label}],

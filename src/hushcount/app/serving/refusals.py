@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from hushcount.errors import HushcountError, UnreadableSource
+from hushcount.errors import Busy, StoreTimeout
+
+# Seconds after which it is worth to come again, where nothing else tells.
+_AGAIN = 2.0
 
 
-def busy(store: str, why: str) -> HushcountError:
+def busy(store: str, why: str) -> Busy:
     """Nobody has read anything yet."""
-    return UnreadableSource(
-        f"the store {store!r} is busy: {why}. Nothing was read and nothing was charged; ask again in a while."
+    return Busy(
+        f"the store {store!r} is busy: {why}. Nothing was read and nothing was charged; ask again in a while.",
+        after=_AGAIN,
     )
 
 
-def late(store: str, seconds: float) -> HushcountError:
+def late(store: str, seconds: float) -> StoreTimeout:
     """Whether it was charged depends on how far it came, which others add."""
-    return UnreadableSource(
+    return StoreTimeout(
         f"the store {store!r} did not answer within {seconds:g} s, so the question was given up. Ask about fewer rows, "
         "or let the operator raise its timeout."
     )

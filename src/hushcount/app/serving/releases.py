@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hushcount.accounting import zcdp
 from hushcount.app.receipt import cutoff_sentence
 from hushcount.app.release import Release
 from hushcount.app.serving.asking import Wanted
 from hushcount.app.serving.callers import Caller, require
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.saved import is_published
+from hushcount.app.serving.prices import shown_releases
 from hushcount.app.serving.service import Service
-from hushcount.app.words import in_releases
+from hushcount.app.serving.tasks import Order
 from hushcount.errors import NotFound
 from hushcount.ledger.jobs import Job
 from hushcount.ledger.ledger import StoredRelease
@@ -27,16 +26,19 @@ from hushcount.ledger.ledger import StoredRelease
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A query that was answered, with the answer as it was stored."""
+    """A question that was answered, with the answer as it was stored.
 
+    Attributes:
+        id: what the release is called: r_x of the query q_x, or r_x-1 and so on where it asked several questions.
+        job: the query.
+        dataset: the name of the data set.
+        stored: the answer.
+    """
+
+    id: str
     job: Job
     dataset: str
     stored: StoredRelease
-
-    @property
-    def id(self) -> str:
-        """What the release is called: r_x of the query q_x."""
-        return with_prefix(self.job.id, "r")
 
     @property
     def etag(self) -> str:
@@ -50,23 +52,34 @@ class Answered:
 
 
 def find_release(service: Service, caller: Caller, name: str) -> Answered:
-    """A release that the caller may read: their own, one of a data set that they own or audit, or a published one."""
-    job = service.ledger.jobs.find(with_prefix(name, "q"))
+    """A release that the caller may read: their own, or one of a data set that they own or audit."""
+    missing = NotFound(f"there is no release {name[:80]!r}")
+    whole = name.partition("-")[0]
+    job = service.ledger.jobs.find(with_prefix(whole, "q"))
     if job is None or not name.startswith("r_") or job.state != "done":
-        raise NotFound(f"there is no release {name!r}")
-    offer = service.served.by_id(job.dataset)
+        raise missing
     if job.analyst != caller.name:
-        roles = ("owner", "auditor", "analyst", "reader") if is_published(service, job) else ("owner", "auditor")
-        require(service, caller, offer, *roles, deed="read it")
-    return answered(service, job)
+        require(service, caller, service.served.by_id(job.dataset), "owner", "auditor", deed="read it")
+    found = answered(service, job)
+    # Of several questions the first is r_x-1.
+    wanted = [one for one in found if one.id == name]
+    if not wanted:
+        raise missing
+    return wanted[0]
 
 
-def answered(service: Service, job: Job) -> Answered:
-    """The stored answer of a job that is done."""
-    stored = service.ledger.recall(job.analyst, job.key)
-    if not isinstance(stored, StoredRelease):
-        raise NotFound(f"there is no release {with_prefix(job.id, 'r')!r}")
-    return Answered(job=job, dataset=service.served.by_id(job.dataset).name, stored=stored)
+def answered(service: Service, job: Job) -> tuple[Answered, ...]:
+    """The stored answers of a job that is done: one, or as many as it asked at once."""
+    order = Order.from_json(job.body)
+    dataset = service.served.by_id(job.dataset).name
+    found = []
+    for place in range(len(order.tasks)):
+        stored = service.ledger.recall(job.analyst, order.key_of(job.key, place))
+        if not isinstance(stored, StoredRelease):
+            raise NotFound(f"there is no release of {job.id!r}")
+        name = with_prefix(job.id, "r") + ("" if len(order.tasks) == 1 else f"-{place + 1}")
+        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored))
+    return tuple(found)
 
 
 def release_form(answered: Answered) -> dict[str, Any]:
@@ -126,19 +139,14 @@ def receipt_fields(release: Release) -> Mapping[str, Any]:
 def cost_form(answered: Answered) -> dict[str, Any]:
     """What the query cost its caller: held, charged, given back."""
     stored = answered.stored
-    charged, held = in_releases(stored.charged), in_releases(stored.held)
+    charged, held = shown_releases(stored.charged), shown_releases(stored.held)
     return {
         "releases": charged,
         "held": held,
-        "given_back": max(0.0, held - charged),
+        "given_back": round(max(0.0, held - charged), 6),
         "repeated": stored.repeated,
         "expert": {"rho": str(stored.charged.rho), "delta": str(stored.charged.delta)},
     }
-
-
-def worst_case(wanted: Wanted) -> float:
-    """What a question costs at most, in standard releases."""
-    return in_releases(zcdp.spent(wanted.estimate.cost))
 
 
 def _notes(release: Release) -> list[str]:

@@ -15,6 +15,7 @@ from hushcount.app.serving.refusals import busy
 from hushcount.app.serving.shelves import Access, Shelf
 from hushcount.app.serving.stamps import stamp_of
 from hushcount.app.wiring import open_engine
+from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.engine import Engine
 from hushcount.model.queries import Description
 
@@ -22,11 +23,11 @@ _PATIENCE = timedelta(seconds=30)
 
 
 def open_offer(offer: Offer) -> Engine:
-    """Open the data of an offer."""
-    store = offer.store
-    engine = "spark" if store.kind == "spark" else "duckdb"
-    table = None if store.kind in {"files", "spark"} else offer.table
-    return open_engine(source_of(offer), engine, table=table, master=store.master)
+    """Open the data of an offer: a private copy of it, but on Spark, which watches over what it reads itself."""
+    source, store = source_of(offer), offer.store
+    if store.kind == "spark":
+        return open_engine(source, "spark", master=store.master)
+    return open_duckdb(source, table=None if store.kind == "files" else offer.table, copied=True)
 
 
 def direct_access() -> Access:

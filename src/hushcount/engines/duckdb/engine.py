@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hushcount.engines.checking import check_selection
@@ -44,13 +45,17 @@ _SETTINGS = {
 }
 
 
-def open_duckdb(source: object, *, table: str | None = None, memory_limit: str | None = None) -> DuckdbEngine:
+def open_duckdb(
+    source: object, *, table: str | None = None, memory_limit: str | None = None, copied: bool = False
+) -> DuckdbEngine:
     """Open a source.
 
     Args:
         source: see `engines.sources`.
         table: the table of a database that holds several.
         memory_limit: how much memory DuckDB may use before it spills to disk, as in "2GB"; its default is 80 %.
+        copied: take a private copy first, for an engine that stays open: nothing that happens to the source later is
+            seen, nothing is locked, and no question has to look whether it changed.
 
     Raises:
         InvalidParameter: nothing that can be opened.
@@ -70,7 +75,7 @@ def open_duckdb(source: object, *, table: str | None = None, memory_limit: str |
         connection = duckdb.connect(config=settings)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
-        return DuckdbEngine(connection, load(connection, recognised), folder)
+        return DuckdbEngine(connection, load(connection, recognised, Path(folder) if copied else None), folder)
     except BaseException:
         # Also for an interrupt: nothing of it stays on the disk.
         _close(connection, folder, None)

@@ -2,7 +2,8 @@
 
 Files are read where they are, as `engines.files` holds them; so is a table of a DuckDB file, which no other program can
 write while it is attached. Everything else is copied once: frames, relations, views, SQLite and PostgreSQL tables. All
-answers are then about one state of the data, the one that the version names.
+answers are then about one state of the data, the one that the version names. For an engine that stays open, files and
+tables of DuckDB are copied as well.
 
 CSV gives text columns: guessing types from the first rows would make a file fail, or mean something else, by what its
 later rows hold. In CSV an empty field is missing and "" is the empty text. Of JSON exactly the columns are read that a
@@ -15,6 +16,7 @@ PostgreSQL by psycopg, both as text.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from hushcount.engines.delimited import csv_header
@@ -43,6 +45,7 @@ class Loaded:
         watched: what must not change, if it is read where it is.
         table: the name of the table, if it is one.
         places: where that table is, in all ways by which it may be recognised.
+        is_parsed: whether reading it means to parse texts, each time again.
     """
 
     source: Source
@@ -51,6 +54,7 @@ class Loaded:
     watched: StampedFiles | None = None
     table: str | None = None
     places: tuple[str, ...] = ()
+    is_parsed: bool = False
 
     def describe(self) -> Description:
         """The columns as everybody else knows them."""
@@ -74,23 +78,24 @@ class Loaded:
         """SQL for a SELECT of the column `json`, with all that there is, where columns are not listed."""
         return _union(self.files, "read_json_objects", _json_options(self.files)) if self.files else "data"
 
-    @property
-    def is_parsed(self) -> bool:
-        """Whether reading it means to parse texts, each time again."""
-        return isinstance(self.source, Files) and self.source.format != "parquet"
 
+def load(connection: _Connection, source: Source, folder: Path | None = None) -> Loaded:
+    """Make a source readable; mostly as the table or view `data`.
 
-def load(connection: _Connection, source: Source) -> Loaded:
-    """Make a source readable; mostly as the table or view `data`."""
+    Args:
+        connection: what reads it.
+        source: what it is.
+        folder: a private folder, if everything is to be copied, so that nothing outside is read or locked later.
+    """
     match source:
         case Files():
-            return _load_files(connection, source)
+            return _load_files(connection, source, folder)
         case Frame():
             copy_frame(connection, source)
             lies = () if source.place is None else (source.place,)
             return Loaded(source=source, columns=_columns(connection, source), table=source.table, places=lies)
         case Database(program="duckdb"):
-            return _attach(connection, source)
+            return _attach(connection, source, copied=folder is not None)
         case Database():
             table = copy_sqlite(connection, source)
             lies = (table_place(source.path, table),)
@@ -105,21 +110,31 @@ def _columns(connection: _Connection, source: Source) -> Typed:
     return {name: TypedColumn(name=name, type_name=type_name) for name, type_name, *_ in described}
 
 
-def _load_files(connection: _Connection, files: Files) -> Loaded:
-    held = HeldFiles(files)
+def _load_files(connection: _Connection, files: Files, folder: Path | None) -> Loaded:
+    held = HeldFiles(files, folder)
     try:
         if files.format in {"json", "jsonl"}:
-            return Loaded(source=files, columns=None, files=held, watched=held)
+            return Loaded(source=files, columns=None, files=held, watched=held, is_parsed=True)
         # Columns from the names of directories would not be covered by the version.
         reader, options = "read_parquet", "hive_partitioning=false"
         if files.format != "parquet":
             reader, options = "read_csv", _csv_options(held)
-        view = f"CREATE VIEW data AS SELECT * FROM {_union(held, reader, options)}"  # noqa: S608
-        attempt(files, lambda: connection.execute(view))
-        return Loaded(source=files, columns=_columns(connection, files), files=held, watched=held)
+        rows = _union(held, reader, options)
+        parsed = reader == "read_csv"
+        if parsed and folder is not None:
+            rows, parsed = _parsed_once(connection, files, rows, folder), False
+        attempt(files, lambda: connection.execute(f"CREATE VIEW data AS SELECT * FROM {rows}"))  # noqa: S608
+        return Loaded(source=files, columns=_columns(connection, files), files=held, watched=held, is_parsed=parsed)
     except BaseException:
         held.close()
         raise
+
+
+def _parsed_once(connection: _Connection, files: Files, rows: str, folder: Path) -> str:
+    """The texts of CSV as a Parquet file of our own: they are parsed once and not for each question."""
+    own = spelled(str(folder / "parsed.parquet"))
+    attempt(files, lambda: connection.execute(f"COPY (SELECT * FROM {rows}) TO {own} (FORMAT parquet)"))  # noqa: S608
+    return f"read_parquet({own}, hive_partitioning=false)"
 
 
 def _union(files: HeldFiles, reader: str, options: str) -> str:
@@ -154,8 +169,11 @@ def _json_options(files: HeldFiles) -> str:
     return f"format='{layout}', maximum_object_size={_LONGEST_ROW}, hive_partitioning=false"
 
 
-def _attach(connection: _Connection, database: Database) -> Loaded:
-    """A table is read where it is. A view is copied: it may give something else each time, or read other files."""
+def _attach(connection: _Connection, database: Database, *, copied: bool) -> Loaded:
+    """A table is read where it is. A view is copied: it may give something else each time, or read other files.
+
+    An engine that stays open copies tables too: while a file is attached, no other program can write into it.
+    """
     watched = StampedFiles(database.name, (database.path,))
     attempt(database, lambda: connection.execute(f"ATTACH {spelled(str(database.path))} AS attached (READ_ONLY)"))
     find = (
@@ -176,7 +194,9 @@ def _attach(connection: _Connection, database: Database) -> Loaded:
         "SELECT sql FROM duckdb_tables() WHERE database_name = 'attached' AND schema_name = 'main' AND table_name = ?"
     )
     told = attempt(database, lambda: connection.execute(written, [name]).fetchone())
-    in_place = types[name] == "BASE TABLE" and told is not None and "GENERATED" not in str(told[0]).upper()
+    in_place = (
+        not copied and types[name] == "BASE TABLE" and told is not None and "GENERATED" not in str(told[0]).upper()
+    )
     made = f"CREATE {'VIEW' if in_place else 'TABLE'} data AS SELECT {', '.join(plain)} FROM {table}"  # noqa: S608
     attempt(database, lambda: connection.execute(made))
     if not in_place:

@@ -31,7 +31,11 @@ OLGA, ZOE, ADAM, NOBODY = (Caller(name=name) for name in ("olga", "zoe", "adam",
 
 def write_log(path: Path, *, people: int = PEOPLE) -> Path:
     """The item of rank r is held by one in r people."""
-    rows = [(f"p{who}", f"article {rank}", "NZ" if who % 3 else "AU") for rank in range(1, 41) for who in range(0, people, rank)]
+    rows = [
+        (f"p{who}", f"article {rank}", "NZ" if who % 3 else "AU")
+        for rank in range(1, 41)
+        for who in range(0, people, rank)
+    ]
     who, what, where = zip(*rows, strict=True)
     pq.write_table(pa.table({"user_id": who, "article": what, "country": where}), path)
     return path

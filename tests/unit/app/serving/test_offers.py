@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
@@ -24,29 +24,6 @@ def setting(tmp_path):
     made = make_setting(Places(home=tmp_path / "home", ledger=str(tmp_path / "ledger.sqlite"), analyst="olga"))
     yield made
     made.close()
-
-
-@dataclass
-class Notes:
-    """Records that are forgotten."""
-
-    kept: dict = field(default_factory=dict)
-
-    def put(self, kind, id, body, *, owner, by, edition=None):  # noqa: A002
-        """Remember one."""
-        self.kept[kind, id] = Note(id, body)
-
-    def page(self, kind, *, owner=None, after="", size=100):
-        """Two at a time."""
-        return tuple(note for (of, name), note in sorted(self.kept.items()) if of == kind and name > after)[:2]
-
-
-@dataclass
-class Note:
-    """One record."""
-
-    id: str
-    body: dict
 
 
 def test_an_offer_is_what_was_declared(tmp_path):
@@ -114,9 +91,10 @@ def test_a_kind_that_cannot_be_read_and_a_store_without_a_place_are_refused(tmp_
         source_of(replace(made_offer(tmp_path), store=replace(made_store(tmp_path), place=None)))
 
 
-def test_offers_on_record_come_back_as_they_were():
+def test_offers_on_record_come_back_as_they_were(setting, monkeypatch):
     """More than a page of them; the configuration goes before a record of the same name."""
-    records = Notes()
+    monkeypatch.setattr("hushcount.app.serving.offers._PAGE", 2)
+    records = setting.ledger.records
     given = [replace(GIVEN, name=f"e{n}", items=None if n % 2 else ("a", "b")) for n in range(5)]
     for one in given:
         keep_offer(records, one, by="olga")

@@ -8,9 +8,13 @@ from datetime import timedelta
 
 import pytest
 
+from hushcount.app.budgets import make_limit
 from hushcount.app.serving import queries, releases
+from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.problems import problem_of
 from hushcount.app.serving.tasks import Order, Task
-from hushcount.errors import BudgetExhausted, InvalidParameter, KeyReused, NotFound, NotPermitted, OverMaxCost
+from hushcount.errors import BudgetExhausted, Busy, InvalidParameter, KeyReused, NotFound, NotPermitted, OverMaxCost
+from hushcount.ledger.ledger import Account
 from tests.unit.app.serving.services import ADAM, NOBODY, OLGA, ZOE, make_config, running_service
 
 TOP = Task(dataset="events", question="top", said={"item": "article", "k": 5})
@@ -41,7 +45,8 @@ def released(service, caller, task, key):
     """The release of a question."""
     job = ended(service, queries.release(service, caller, order(task), key=key))
     assert job.state == "done", job.outcome
-    return releases.answered(service, job)
+    (found,) = releases.answered(service, job)
+    return found
 
 
 def test_a_price_costs_nothing_and_reads_nothing(service):
@@ -100,7 +105,7 @@ def test_two_who_ask_the_same_at_once_make_one_run(service, monkeypatch):
             if now.state == "done":
                 break
             ended(service, job)
-    answers = [releases.answered(service, service.ledger.jobs.find(job.id)) for job in jobs]
+    answers = [releases.answered(service, service.ledger.jobs.find(job.id))[0] for job in jobs]
 
     assert answers[0].stored.payload == answers[1].stored.payload
     assert sorted(one.stored.repeated for one in answers) == [False, True]
@@ -115,20 +120,27 @@ def test_what_may_cost_too_much_is_refused(service):
     assert ended(service, queries.release(service, ZOE, order(TOP, most="1"), key="a")).state == "done"
 
 
+def limited(service, releases):
+    """Let all of the data's questions cost so much a month."""
+    entity = service.ledger.catalog.find("events").population
+    limit = make_limit({"releases": releases}, window="month", mode="enforce")
+    service.ledger.set_limit(Account(kind="dataset", name=entity, entity=entity), limit, by="olga")
+
+
 def test_a_refusal_helps(service):
-    """Ten releases are spent: what was asked, what is left, whom to ask."""
-    for place in range(10):
-        task = Task(dataset="events", question="count", said={"item": "article", "where": f"country = '{place}'"})
-        released(service, ZOE, task, f"k{place}")
+    """What was asked, what is left, what would fit, whom to ask."""
+    limited(service, "1.5")
+    released(service, ZOE, TOP, "first")
     with pytest.raises(BudgetExhausted) as told:
-        queries.release(service, ZOE, order(TOP), key="last")
-    from hushcount.app.serving.problems import problem_of
+        queries.release(service, ZOE, order(COUNT), key="last")
 
     form = problem_of(told.value).to_form()
     assert form["code"] == "budget-exhausted"
     assert form["charged"] is False
     assert form["asked"] == {"releases": 1.0}
-    assert form["ask"]["owners"] == ["olga", "the service"]
+    assert 0 < form["left"]["releases"] < 1
+    assert form["short"] == ["the data's budget, which all share"]
+    assert "olga" in form["ask"]["owners"]
     json.dumps(form)
 
 
@@ -145,8 +157,6 @@ def test_who_has_no_role_sees_nothing(service):
 def test_a_reader_may_price_and_not_release(service):
     """And an auditor may neither."""
     service.ledger.grant("rita", "reader", by="olga")
-    from hushcount.app.serving.callers import Caller
-
     rita = Caller(name="rita")
     assert queries.price(service, rita, TOP)["fits"]
     with pytest.raises(NotPermitted):
@@ -172,25 +182,29 @@ def test_fresh_noise_is_new_and_paid_again(service):
     assert releases.cost_form(two)["releases"] > 0
 
 
+def asked_together(count):
+    """So many questions at once."""
+    wheres = [f"country = '{place}'" for place in range(count)]
+    return Order(
+        tasks=tuple(Task(dataset="events", question="count", said={"item": "article", "where": one}) for one in wheres)
+    )
+
+
 def test_a_batch_is_all_or_nothing(service):
     """Held together, or none of it is."""
-    tasks = tuple(
-        Task(dataset="events", question="count", said={"item": "article", "where": f"country = '{n}'"})
-        for n in range(4)
-    )
-    job = ended(service, queries.release(service, ZOE, Order(tasks=tasks), key="batch"))
-    assert job.state == "done"
-    more = tuple(
-        Task(dataset="events", question="count", said={"item": "article", "where": f"country = 'x{n}'"})
-        for n in range(7)
-    )
-    late = ended(service, queries.release(service, ZOE, Order(tasks=more), key="late"))
-
+    limited(service, "3.5")
+    late = ended(service, queries.release(service, ZOE, asked_together(4), key="late"))
     assert late.state == "failed"
     assert json.loads(late.outcome)["code"] == "budget-exhausted"
     assert json.loads(late.outcome)["charged"] is False
-    # Four were paid for, nothing is held.
-    assert queries.price(service, ZOE, TOP)["left"]["like_this"] == 6
+    assert queries.price(service, ZOE, TOP)["left"]["like_this"] == 3
+
+    job = ended(service, queries.release(service, ZOE, asked_together(3), key="batch"))
+    assert job.state == "done"
+    found = releases.answered(service, job)
+    assert [one.id[-2:] for one in found] == ["-1", "-2", "-3"]
+    assert releases.find_release(service, ZOE, found[1].id).stored == found[1].stored
+    assert not service.ledger.verify().problems
 
 
 def test_a_stopping_service_leaves_its_jobs_to_others(tmp_path):
@@ -198,7 +212,5 @@ def test_a_stopping_service_leaves_its_jobs_to_others(tmp_path):
     config = make_config(tmp_path)
     with running_service(config) as first:
         first.runner.close(timedelta(0))
-        from hushcount.errors import Busy
-
         with pytest.raises(Busy):
             queries.release(first, ZOE, order(TOP), key="a")

@@ -10,7 +10,7 @@ import pytest
 
 from hushcount.app.serving.shelves import Access
 from hushcount.app.serving.stores import Stores, direct_access, open_offer
-from hushcount.errors import HushcountError, UnreadableSource
+from hushcount.errors import Busy, StoreTimeout, UnreadableSource
 from hushcount.model.queries import Selection
 from tests.unit.app.serving.made_store import made_offer, write_csv
 
@@ -143,7 +143,7 @@ def test_no_more_read_at_once_than_the_store_allows():
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(ask) for _ in range(3)]
         wait_until(lambda: stores.load(offer) == (2, 1))
-        with pytest.raises(HushcountError, match=r"busy.*Nothing was read and nothing was charged"):
+        with pytest.raises(Busy, match=r"busy.*Nothing was read and nothing was charged"):
             ask()
         made.gate.set()
         assert [one.result() for one in asked] == [1, 1, 1]
@@ -156,7 +156,7 @@ def test_a_slow_question_is_given_up_and_its_place_is_free_only_when_it_ended():
     made = Counting(gate=threading.Event())
     stores = Stores(made.access)
     offer = made_offer("/nowhere", max_running=1, max_waiting=0, timeout=timedelta(milliseconds=50))
-    with pytest.raises(HushcountError, match="did not answer within"), stores.lend(offer) as engine:
+    with pytest.raises(StoreTimeout, match="did not answer within"), stores.lend(offer) as engine:
         engine.histogram(ASKED)
 
     assert stores.load(offer) == (1, 0)
@@ -205,12 +205,12 @@ def test_a_closed_service_lends_nothing_and_lets_questions_finish():
         second = pool.submit(ask)
         wait_until(lambda: stores.load(offer) == (1, 1))
         closing = pool.submit(stores.close)
-        with pytest.raises(HushcountError, match="the service stops"):
+        with pytest.raises(Busy, match="the service stops"):
             second.result(30)
         made.gate.set()
         assert first.result(30) == 1
         closing.result(30)
-    with pytest.raises(HushcountError, match="the service stops"):
+    with pytest.raises(Busy, match="the service stops"):
         ask()
 
     assert made.closed == [1]
