@@ -23,13 +23,16 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench bench-ledger bench-spark lock clean postgres java
+.PHONY: help demo serve-demo test check bench bench-ledger bench-spark lock clean postgres java
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
+
+serve-demo: $(INSTALLED)  ## Start the service on a made-up log, ask it with curl as an owner and two analysts, stop it
+	@$(BIN)/python examples/serve_demo.py
 
 # Two processes, each file in one of them, and all tests of Spark in one, since they share a session and a cluster: see
 # tests/conftest.py. Without those of Spark: make test ARGS="-m 'not spark'"
