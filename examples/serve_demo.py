@@ -230,8 +230,8 @@ def _check(demo: Demo) -> None:
     entries = demo.call("olga", "GET", "/v1/log?dataset=reading")["data"]
     last = entries[-1]
     say(
-        f"{'The log is whole' if verdict['whole'] else 'THE LOG IS BROKEN'}: {len(verdict['heads'])} books, whose heads "
-        f"she may keep elsewhere. The last of {len(entries)} entries about the readers is '{last['kind']}' by "
+        f"{'The log is whole' if verdict['whole'] else 'THE LOG IS BROKEN'}: {len(verdict['heads'])} books, whose "
+        f"heads she may keep elsewhere. The last of {len(entries)} entries about the readers is '{last['kind']}' by "
         f"{last['by']}, {last['hash'][:16]}..."
     )
 
