@@ -102,8 +102,8 @@ class Catalog(Protocol):
     def datasets(self, *, by: str) -> tuple[Dataset, ...]:
         """All data sets by name; those that are not the owner's or auditor's to see in full, without identities."""
 
-    def find(self, name: str) -> Dataset:
-        """The data set of this name, or that was once declared under it.
+    def find(self, name: str, *, by: str) -> Dataset:
+        """The data set of this name, or that was once declared under it; its identities as in `datasets`.
 
         Raises:
             UnknownDataset: there is none; the text has the nearest name.

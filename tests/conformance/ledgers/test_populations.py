@@ -59,7 +59,7 @@ def test_joined_accounts_add_up(weeks):
     answered(weeks, ask("c", dataset="week 2", analyst="bob"))
     joined = weeks.catalog.join("week 1", "week 2", by=OWNER)
 
-    assert joined.population == weeks.catalog.find("week 2").population == "week 1"
+    assert joined.population == weeks.catalog.find("week 2", by=OWNER).population == "week 1"
     assert rho(weeks, dataset("week 1")) == ("0.4", "0.4")
     assert rho(weeks, analyst("ann", "week 1")) == rho(weeks, group("team", "week 1")) == ("0.3", "0.3")
     assert rho(weeks, analyst("bob", "week 1")) == ("0.1", "0.1")
