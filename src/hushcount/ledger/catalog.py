@@ -115,7 +115,8 @@ class Catalog(Protocol):
     def join(self, name: str, other: str, *, by: str) -> Dataset:
         """Make the populations of two data sets one: what was spent on either adds up, stored answers stay free.
 
-        The population of `name` stays, with its limits and roles; that of `other` is closed and its data sets move.
+        The population of `name` stays, with its limits and roles; that of `other` is closed and its data sets move. If
+        one of them left the other, what they shared then counts once; what they share by a longer way counts twice.
 
         Raises:
             JoinRefused: a query is running on `other`, or it has limits or roles of its own that `name` has not.
