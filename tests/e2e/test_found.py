@@ -8,11 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from click.testing import CliRunner
 
+from hushcount.app import answer
+from hushcount.app.charging import HELD
 from hushcount.cli.main import main
+from hushcount.errors import UnreadableSource
 
 ASK = ("--user", "user", "--item", "item")
 
@@ -227,8 +231,9 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path):
     assert json.loads(run("count", log, *ASK, "--json").stdout)["rows"]["item"] == [evil]
 
 
-def test_ending_a_command_leaves_no_rows_on_disk(tmp_path):
-    """SIGTERM while people are counted: the folder for spilled rows is gone."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_ending_a_command_leaves_no_rows_on_disk(tmp_path, number, code):
+    """SIGTERM or Ctrl-C while people are counted: the folder for spilled rows is gone."""
     log = write_csv(tmp_path / "a.csv", people=400_000)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -242,11 +247,55 @@ def test_ending_a_command_leaves_no_rows_on_disk(tmp_path):
     end = time.monotonic() + 60
     while not list(scratch.glob("hushcount-*")) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, said = process.communicate(timeout=60)
 
-    assert process.returncode == 143, said
+    assert process.returncode == code, said
+    assert "charged" in said
     assert not list(scratch.glob("hushcount-*"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(RuntimeError, "Query interrupted"), (UnreadableSource, "a.csv cannot be read")]
+)
+@pytest.mark.parametrize(
+    ("stage", "sentence"), [("sight", "Nothing was charged."), ("bounded_input", "stays charged, since data was read")]
+)
+def test_ctrl_c_is_told_as_such_whatever_the_database_makes_of_it(tmp_path, monkeypatch, stage, sentence, kind, words):
+    """DuckDB swallows the interruption and fails in its own words: 130 and what was charged, not 70 or 3."""
+    log = write_csv(tmp_path / "a.csv")
+
+    def interrupted(*given: object, **named: object) -> None:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        raise kind(words)
+
+    monkeypatch.setattr(answer, stage, interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    said = run("count", log, *ASK, code=130).output
+
+    assert "stopped" in said
+    assert sentence in said
+    assert words not in said
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_fails_inside_says_whether_it_was_charged(tmp_path, monkeypatch):
+    """An error that nobody foresaw is told by its place alone, with whether anything was charged, and no other note."""
+    log = write_csv(tmp_path / "a.csv")
+    error = ValueError("secret value")
+    error.add_note("secret note")
+
+    def fails(*given: object, **named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(answer, "bounded_input", fails)
+    said = run("count", log, *ASK, code=70).output
+
+    assert "ValueError" in said
+    assert HELD in said
+    assert "secret" not in said
 
 
 def test_a_refusal_is_json_where_json_is_asked_for(tmp_path):
