@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from hushcount.app import answer
 from hushcount.app.charging import HELD
+from hushcount.app.request import read_list
 from hushcount.cli.main import main
 from hushcount.errors import UnreadableSource
 
@@ -296,6 +298,45 @@ def test_what_fails_inside_says_whether_it_was_charged(tmp_path, monkeypatch):
     assert "ValueError" in said
     assert HELD in said
     assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("where", "words", "code", "sentence"),
+    [
+        ("home/secret", (), 2, "a pipe or a device and not a file"),
+        ("pipe", ("--ledger", "pipe"), 2, "a pipe or a device and not a ledger"),
+        ("pipe", ("--keys", "pipe"), 3, "no item stands in it"),
+        ("pipe.csv", (), 3, "write it to a file first"),
+    ],
+)
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, where, words, code, sentence):
+    """A pipe as the secret, the ledger, a list or the data: refused at once, free of charge. Before, it hung."""
+    log = write_csv(tmp_path / "a.csv")
+    (tmp_path / "home").mkdir()
+    os.mkfifo(tmp_path / where, mode=0o600)
+    data = where if where.endswith(".csv") else log
+    # As a process: one that waits for a writer can only be ended from outside.
+    done = subprocess.run(  # noqa: S603 (our own words)
+        [sys.executable, "-m", "hushcount.cli", "count", str(data), *ASK, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == code, done.stderr
+    assert sentence in done.stderr
+    assert "othing was charged" in done.stderr
+
+
+def test_a_list_may_come_from_a_program(tmp_path):
+    """A pipe that somebody writes to, as a shell's <(...) is, is read to its end."""
+    reading, writing = os.pipe()
+    os.write(writing, b"one\n\ntwo\n")
+    os.close(writing)
+
+    assert read_list(Path(f"/dev/fd/{reading}")) == ["one", "two"]
+    os.close(reading)
 
 
 def test_a_refusal_is_json_where_json_is_asked_for(tmp_path):

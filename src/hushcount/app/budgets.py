@@ -15,6 +15,7 @@ from hushcount.accounting.spent import EXACT, Spent
 from hushcount.accounting.units import Units
 from hushcount.app.desk import Desk
 from hushcount.app.history import Deed, last_charges, sees_all
+from hushcount.app.paths import read_text
 from hushcount.errors import InvalidParameter, NotPermitted
 from hushcount.ledger import limits, proposals
 from hushcount.ledger.ledger import Account, Ask, Balance, Kind, Proof
@@ -61,7 +62,7 @@ class Suggestion:
 def read_links(path: Path) -> dict[str, Proof]:
     """The last links of every book that `ledger verify` wrote, by book."""
     try:
-        heads = json.loads(path.read_text(encoding="utf-8"))["heads"]
+        heads = json.loads(read_text(path))["heads"]
         return {head["entity"]: Proof(entity=head["entity"], seq=head["seq"], hash=head["hash"]) for head in heads}
     except (OSError, ValueError, LookupError, TypeError):
         raise InvalidParameter("against", str(path), "a file of kept links, as `verify` writes it") from None
