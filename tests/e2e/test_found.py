@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -337,6 +338,34 @@ def test_a_list_may_come_from_a_program(tmp_path):
 
     assert read_list(Path(f"/dev/fd/{reading}")) == ["one", "two"]
     os.close(reading)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("--epsilon", "1e300", "--delta", "1e-6"),
+        ("--rho", "1e40", "--delta", "1e-6"),
+        ("--releases", "1e300"),
+        ("--information", "9" * 300, "--calls", "3"),
+        ("--information", "1", "--calls", "3", "--epsilon-per", "1e200"),
+    ],
+)
+def test_a_limit_that_limits_nobody_is_refused_in_a_few_words(said):
+    """More than a million standard releases is no limit, in any currency. Before, hundreds of digits were printed."""
+    refused = run("ledger", "limit", "--all-data", *said, code=2).output
+
+    assert re.search(r"[0-9]{30}", refused) is None, refused
+    assert "cannot be used" in refused
+
+
+def test_the_largest_limit_is_told_in_a_few_words(tmp_path):
+    """A million standard releases is a limit, and no sentence about it is long."""
+    log = write_csv(tmp_path / "a.csv")
+    said = run("ledger", "limit", "--all-data", "--rho", "100000", "--delta", "0.5", "--window", "day").output
+    asked = [run("count", log, *ASK), run("budget", log, "--expert"), run("ledger", "history", log)]
+
+    assert "standard releases a day" in said
+    assert all(re.search(r"[0-9]{30}", words) is None for words in (said, *(shown.output for shown in asked)))
 
 
 def test_a_refusal_is_json_where_json_is_asked_for(tmp_path):
