@@ -311,7 +311,7 @@ def test_what_fails_inside_says_whether_it_was_charged(tmp_path, monkeypatch):
     ],
 )
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path, where, words, code, sentence):
-    """A pipe as the secret, the ledger, a list or the data: refused at once, free of charge. Before, it hung."""
+    """A pipe as the secret, the ledger, a list or the data is refused at once, free of charge, and not waited for."""
     log = write_csv(tmp_path / "a.csv")
     (tmp_path / "home").mkdir()
     os.mkfifo(tmp_path / where, mode=0o600)
