@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hushcount.app.serving.offers import Offer, source_of
+from hushcount.engines.duckdb.servers import stamp_postgres
 from hushcount.engines.files import stamp_files
-from hushcount.engines.sources import Files, recognise
+from hushcount.engines.sources import Files, Server, recognise
 
 Stamp: TypeAlias = tuple[object, ...]
 # What databases write beside their files before they write into them.
@@ -36,4 +37,7 @@ def stamp_of(offer: Offer, *, settled: bool = False) -> Stamp | None:
         path = Path(source)
         beside = path.with_name(path.name + _BESIDE[kind])
         return stamp_files(repr(source), (path, beside) if beside.exists() else (path,), settled=settled)
+    if kind == "postgres":
+        server = recognise(source, offer.table)
+        return stamp_postgres(server) if isinstance(server, Server) else None
     return None
