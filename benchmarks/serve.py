@@ -212,8 +212,9 @@ def _must(reply: tuple[int, Any]) -> None:
 @contextmanager
 def _empty(folder: Path) -> Iterator[str]:
     """The framework alone, with one route that does nothing."""
+    words = ("uvicorn", "--app-dir", str(folder), "--port", "18761", "--no-access-log", "empty_app:app")
     process = subprocess.Popen(  # noqa: S603 (our own words)
-        [sys.executable, "-m", "uvicorn", "--app-dir", str(folder), "--port", "18761", "--no-access-log", "empty_app:app"],
+        [sys.executable, "-m", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
