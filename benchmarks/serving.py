@@ -16,7 +16,7 @@ import numpy as np
 from report import Effort, lasting, seconds, show
 
 from hushcount.app.answer import answer
-from hushcount.app.request import make_request
+from hushcount.app.request import Options, make_request
 from hushcount.app.serving.config import StoreConfig
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.stores import Stores
@@ -81,7 +81,7 @@ def _in_turns(*works: Callable[[], object], turns: int) -> list[float]:
 
 
 def _ask(stores: Stores, offer: Offer, setting: Setting, *, fresh: bool) -> None:
-    options = {"k": 10, "fresh": fresh, "rho": "0.00001", "delta": "1e-12"}
+    options: Options = {"k": 10, "fresh": fresh, "rho": "0.00001", "delta": "1e-12"}
     request = make_request("top", user=offer.person, item="item", options=options)
     with stores.lend(offer) as engine:
         answer(request, engine, setting)
