@@ -47,6 +47,7 @@ class Book:
         states: accounts that were read.
         writes: statements in the making.
         touched: accounts that changed.
+        appended: whether entries are among the statements in the making.
     """
 
     transaction: Transaction
@@ -60,13 +61,14 @@ class Book:
     states: dict[Payer, State] = field(default_factory=dict)
     writes: list[Statement] = field(default_factory=list)
     touched: dict[Payer, State] = field(default_factory=dict)
+    appended: bool = False
 
     def append(self, kind: str, by: str, **body: Any) -> Proof:  # noqa: ANN401 (JSON)
         """Add an entry to the log."""
         self.seq += 1
         full = {"entity": self.entity, "seq": self.seq, "at": self.now, "kind": kind, "by": by, **body}
         text = canonical({**full, "previous": self.head})
-        self.head, self.seen = link(text), self.now
+        self.head, self.seen, self.appended = link(text), self.now, True
         self.do(
             "INSERT INTO log (entity, seq, by_whom, body, hash) VALUES (?, ?, ?, ?, ?)",
             *(self.entity, self.seq, by, text, self.head),
@@ -148,6 +150,9 @@ class Book:
             *(self.seq, self.head, self.seen, self.expiry, self.merged, self.entity),
         )
         self.transaction.write(self.writes)
+        if self.appended:
+            self.transaction.anchor()
+        self.appended = False
         self.writes.clear()
         self.touched.clear()
 

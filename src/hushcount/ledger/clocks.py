@@ -10,9 +10,10 @@ from hushcount.errors import ClockImplausible
 from hushcount.ledger.store import Transaction
 from hushcount.ledger.windows import moment
 
-_DAY = 24 * 60 * 60 * 1_000_000
+_HOUR = 60 * 60 * 1_000_000
+_DAY = 24 * _HOUR
 _LONGEST_PAUSE = 366 * _DAY
-_LARGEST_STEP_BACK = _DAY
+_LARGEST_STEP_BACK = _LARGEST_LEAD = _DAY
 
 
 def newest(transaction: Transaction) -> int:
@@ -27,7 +28,8 @@ def checked_now(transaction: Transaction, seen: int) -> int:
     stays open, a reservation that expired stays expired.
 
     Raises:
-        ClockImplausible: it is more than a day behind the book, or more than 366 days ahead of the whole ledger.
+        ClockImplausible: it is more than a day behind the book, or more than 366 days ahead of the whole ledger, or ran
+            more than a day ahead of the machine since the newest entry.
     """
     now = transaction.now()
     if seen - now > _LARGEST_STEP_BACK:
@@ -36,6 +38,14 @@ def checked_now(transaction: Transaction, seen: int) -> int:
             "the clock; or, if it is right and that entry was made under a wrong one, an owner takes that back. "
             "Nothing was charged.",
             deed="repair",
+        )
+    lead = transaction.ahead()
+    if lead > _LARGEST_LEAD:
+        raise ClockImplausible(
+            f"the clock says {_words(now)}, {lead // _HOUR} hours more than this machine has run since the newest "
+            "entry of the ledger: it was set ahead, and windows would be renewed before their time. Set the clock; or, "
+            "if it is right now, an owner says so. Nothing was charged.",
+            deed="accept",
         )
     # The book's own newest entry is not after the ledger's, so most calls need not look.
     if now - seen > _LONGEST_PAUSE:

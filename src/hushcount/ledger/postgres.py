@@ -218,6 +218,13 @@ class PostgresTransaction:
             return micros(self._clock())
         return int(self.fetch("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT")[0][0])
 
+    def ahead(self) -> int:
+        """See `Transaction.ahead`. The server's clock is believed."""
+        return 0
+
+    def anchor(self) -> None:
+        """See `Transaction.anchor`. Nothing is needed."""
+
 
 @lru_cache(maxsize=512)
 def _translated(sql: str) -> Any:  # noqa: ANN401 (psycopg wants literal strings; ours are literals with marks changed)

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from hushcount.errors import LedgerForeign, LedgerMissing, LedgerUnavailable
+from hushcount.ledger.boots import BootClock, this_boot
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
 from hushcount.ledger.sql import SqlLedger
@@ -27,7 +28,9 @@ _APPLICATION = 0x68757368  # "hush", so that a file of another program is not ta
 _HEADER_BYTES = 100
 
 
-def found_sqlite(path: str | Path, founding: Founding, *, clock: Clock = utc_now) -> Ledger:
+def found_sqlite(
+    path: str | Path, founding: Founding, *, clock: Clock = utc_now, boot: BootClock | None = None
+) -> Ledger:
     """Found a ledger in this file, or open the one that somebody else founded there meanwhile.
 
     It is made as a draft and appears under its name when it is complete: nobody can ever open it without its rules.
@@ -36,6 +39,7 @@ def found_sqlite(path: str | Path, founding: Founding, *, clock: Clock = utc_now
         path: the file. Its folder is made if need be.
         founding: what the ledger begins with.
         clock: tells the time.
+        boot: tells for how long the machine runs; see `SqliteDatabase`.
 
     Raises:
         LedgerForeign: there is a file that is not a ledger; it was not written to.
@@ -52,24 +56,25 @@ def found_sqlite(path: str | Path, founding: Founding, *, clock: Clock = utc_now
             database.close()
     else:
         made = _make(path, founding, clock)
-    database = SqliteDatabase(path, clock=clock)
+    database = SqliteDatabase(path, clock=clock, boot=boot)
     return _opened(database, founding.secret, path, founded=made)
 
 
-def open_sqlite(path: str | Path, *, secret: str, clock: Clock = utc_now) -> Ledger:
+def open_sqlite(path: str | Path, *, secret: str, clock: Clock = utc_now, boot: BootClock | None = None) -> Ledger:
     """The ledger in this file. Never makes one.
 
     Args:
         path: the file.
         secret: the fingerprint of the secret that answers are drawn under.
         clock: tells the time.
+        boot: tells for how long the machine runs; see `SqliteDatabase`.
 
     Raises:
         LedgerMissing: there is no such file.
         LedgerForeign: the file is not a ledger; it was not written to.
         SecretUnusable: the ledger was founded with another secret.
     """
-    return _opened(SqliteDatabase(Path(path), clock=clock), secret, Path(path), founded=False)
+    return _opened(SqliteDatabase(Path(path), clock=clock, boot=boot), secret, Path(path), founded=False)
 
 
 def _opened(database: SqliteDatabase, secret: str, path: Path, *, founded: bool) -> Ledger:
@@ -88,11 +93,16 @@ class SqliteDatabase:
     Args:
         path: a file that holds a ledger, or an empty draft that is to hold one.
         clock: tells the time.
+        boot: tells for how long the machine runs, to hold the clock against it. If it is left out the machine does,
+            unless the clock is one that was set by hand.
         draft: whether it is a draft, of which nobody else knows yet.
     """
 
-    def __init__(self, path: Path, *, clock: Clock = utc_now, draft: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, clock: Clock = utc_now, boot: BootClock | None = None, draft: bool = False
+    ) -> None:
         self._path, self._clock, self._lock = path, clock, threading.RLock()
+        self._boot = this_boot if boot is None and clock is utc_now else boot
         self._draft = draft
         with _named(path):
             if not draft:
@@ -103,18 +113,18 @@ class SqliteDatabase:
     @contextmanager
     def writing(self) -> Iterator[SqliteTransaction]:
         """See `Database.writing`."""
-        with self._transaction("BEGIN IMMEDIATE") as transaction:
+        with self._transaction("BEGIN IMMEDIATE", self._boot) as transaction:
             yield transaction
 
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
         """See `Database.reading`."""
-        with self._transaction("BEGIN DEFERRED") as transaction:
+        with self._transaction("BEGIN DEFERRED", self._boot) as transaction:
             yield transaction
 
     def upgrading(self) -> AbstractContextManager[SqliteTransaction]:
-        """See `Database.upgrading`. Every writing transaction is alone."""
-        return self.writing()
+        """See `Database.upgrading`. Every writing transaction is alone. An older ledger has no anchors yet."""
+        return self._transaction("BEGIN IMMEDIATE", None)
 
     def version(self, transaction: Transaction) -> int:
         """See `Database.version`. Files of others were refused before they were opened."""
@@ -157,12 +167,12 @@ class SqliteDatabase:
             self._connection.close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
+    def _transaction(self, begin: str, boot: BootClock | None) -> Iterator[SqliteTransaction]:
         with self._lock, _named(self._path):
             connection = self._current()
             connection.execute(begin)
             try:
-                yield SqliteTransaction(connection, self._clock)
+                yield SqliteTransaction(connection, self._clock, boot)
                 connection.execute("COMMIT")
             except BaseException:
                 # Also for an interrupt: a transaction left open would hold up every other process.
@@ -207,8 +217,8 @@ class SqliteTransaction:
 
     dialect = Dialect(blob="BLOB", lock="")
 
-    def __init__(self, connection: sqlite3.Connection, clock: Clock) -> None:
-        self._connection, self._clock = connection, clock
+    def __init__(self, connection: sqlite3.Connection, clock: Clock, boot: BootClock | None = None) -> None:
+        self._connection, self._clock, self._boot = connection, clock, boot
 
     def fetch(self, sql: str, *values: Value) -> list[Row]:
         """See `Transaction.fetch`."""
@@ -222,6 +232,25 @@ class SqliteTransaction:
     def now(self) -> int:
         """See `Transaction.now`."""
         return micros(self._clock())
+
+    def ahead(self) -> int:
+        """See `Transaction.ahead`. After the machine was started anew there is nothing to hold the clock against."""
+        here = None if self._boot is None else self._boot()
+        found = [] if here is None else self.fetch("SELECT wall, since FROM anchors WHERE boot = ?", here.id)
+        if here is None or not found:
+            return 0
+        wall, since = found[0]
+        return int((self.now() - wall) - (here.since - since))
+
+    def anchor(self) -> None:
+        """See `Transaction.anchor`."""
+        here = None if self._boot is None else self._boot()
+        if here is not None:
+            self.fetch(
+                "INSERT INTO anchors (boot, wall, since) VALUES (?, ?, ?) "
+                "ON CONFLICT (boot) DO UPDATE SET wall = excluded.wall, since = excluded.since",
+                *(here.id, self.now(), here.since),
+            )
 
 
 def _make(path: Path, founding: Founding, clock: Clock) -> bool:

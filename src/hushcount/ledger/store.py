@@ -50,6 +50,15 @@ class Transaction(Protocol):
     def now(self) -> int:
         """The moment by the store's own clock, in microseconds since 1970."""
 
+    def ahead(self) -> int:
+        """How far the clock ran ahead of the machine since the newest entry, in microseconds.
+
+        Zero where that cannot be told, and where the clock is that of a server, which is not ours to doubt.
+        """
+
+    def anchor(self) -> None:
+        """Note that an entry is written: `ahead` tells from here on. Part of this transaction."""
+
 
 class Database(Protocol):
     """A database that holds one ledger, or may come to hold one."""

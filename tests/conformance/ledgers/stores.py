@@ -193,6 +193,15 @@ class FaultyTransaction:
         """As the transaction does."""
         return self._rows.now()
 
+    def ahead(self):
+        """As the transaction does."""
+        return self._rows.ahead()
+
+    def anchor(self) -> None:
+        """As the transaction does."""
+        self._faulty.step()
+        self._rows.anchor()
+
     def fetch(self, sql, *values):
         """As the transaction does."""
         self._faulty.step()
