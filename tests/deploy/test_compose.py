@@ -44,19 +44,22 @@ def test_nothing_can_be_written_and_nothing_gained():
     assert "privileged" not in SERVICE
 
 
-def test_what_it_must_write_is_in_memory():
-    """The folders of the image that are written are file systems in memory, of the user who writes them."""
+def test_what_it_writes_has_its_place(config, tmp_path):
+    """Kernels and spilled rows are in memory, of the user who writes them; what must stay is on a volume of its own."""
     variables = " ".join(words for name, words in instructions(-1) if name == "ENV")
     said = dict(word.split("=", 1) for word in variables.split())
     mounted = dict(one.split(":", 1) for one in SERVICE["tmpfs"])
+    kept = {one.split(":")[1] for one in SERVICE["volumes"] if one.split(":")[0] in FORM["volumes"]}
 
-    assert {said["HOME"], said["NUMBA_CACHE_DIR"], "/tmp"} == set(mounted)  # noqa: S108 (of the container)
-    assert all("uid=10001" in mounted[said[name]] for name in ("HOME", "NUMBA_CACHE_DIR"))
+    assert set(mounted) == {said["NUMBA_CACHE_DIR"], "/tmp"}  # noqa: S108 (of the container)
+    assert "uid=10001" in mounted[said["NUMBA_CACHE_DIR"]]
+    assert kept == {said["HOME"]}
+    assert config.server.state.is_relative_to(f"{tmp_path}{said['HOME']}")
 
 
 def test_the_configuration_is_mounted_where_it_is_read():
     """The shipped TOML is at the path that the command names, the data where the store is; both read-only."""
-    mounted = {target: (kept, mode) for kept, target, mode in (one.split(":") for one in SERVICE["volumes"])}
+    mounted = {one.split(":")[1]: one.split(":")[0::2] for one in SERVICE["volumes"] if one.count(":") == 2}
     place = entrypoint()[-1]
     stores = re.findall(r'^place = "([^"]+)"', CONFIGS["container"].read_text(encoding="utf-8"), re.MULTILINE)
 

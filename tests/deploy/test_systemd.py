@@ -125,7 +125,9 @@ def test_it_writes_where_it_may(tmp_path):
     service = unit()["Service"]
     variables = dict(word.split("=", 1) for word in service["Environment"][0].split())
 
-    assert config.ledger.address.startswith(f"{tmp_path}/var/lib/{service['StateDirectory'][0]}/")
+    state = tmp_path / "var" / "lib" / service["StateDirectory"][0]
+    assert Path(config.ledger.address).is_relative_to(state)
+    assert config.server.state.is_relative_to(state)
     assert variables["HOME"] == service["WorkingDirectory"][0] == f"/var/lib/{service['StateDirectory'][0]}"
     assert variables["NUMBA_CACHE_DIR"] == f"/var/cache/{service['CacheDirectory'][0]}"
     assert config.keys.noise.is_relative_to(tmp_path / "etc")
