@@ -18,7 +18,9 @@ from tests.api.served import CANARY, COUNT, released
 SECRET = "Herbert-Quatermain"
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/v1/me", "/v1/nothing", "/problems/busy", "/openapi.json", "/v1/queries"])
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/v1/me", "/v1/nothing", "/problems/busy", "/openapi.json", "/v1/queries"]
+)
 def test_every_reply_is_guarded_and_has_an_id_and_a_length(stage, path):
     reply = stage.analyst.get(path)
     assert {name: reply.headers[name.lower()] for name in SECURITY} == SECURITY

@@ -45,7 +45,9 @@ def test_every_code_is_told_by_some_route(stage):
 
 def test_bodies_refuse_what_they_do_not_know(stage):
     schemas = written(stage)["components"]["schemas"]
-    assert [name for name, one in schemas.items() if name != "Problem" and one.get("additionalProperties") is not False] == []
+    assert [
+        name for name, one in schemas.items() if name != "Problem" and one.get("additionalProperties") is not False
+    ] == []
 
 
 def test_pages_that_load_scripts_from_elsewhere_are_off(stage):

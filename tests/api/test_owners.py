@@ -51,7 +51,8 @@ def test_a_limit_is_said_in_four_ways(stage, limit):
 
 
 @pytest.mark.parametrize(
-    "limit", [{}, {"releases": 1, "rho": 1}, {"rho": 1}, {"releases": "1e9"}, {"analyst": "a", "group": "b", "releases": 1}]
+    "limit",
+    [{}, {"releases": 1, "rho": 1}, {"rho": 1}, {"releases": "1e9"}, {"analyst": "a", "group": "b", "releases": 1}],
 )
 def test_a_limit_said_otherwise_is_refused(stage, limit):
     assert stage.owner.put("/v1/limits", {"dataset": "events", **limit}).code == "invalid-parameter"
@@ -183,6 +184,13 @@ def test_rare_items_show_up_nowhere(fresh):
     released(fresh.analyst)
     everything = [
         fresh.owner.get(path).body.decode()
-        for path in ("/v1/queries", "/v1/log?dataset=events", "/v1/log", "/v1/datasets/events", "/v1/people", "/v1/limits")
+        for path in (
+            "/v1/queries",
+            "/v1/log?dataset=events",
+            "/v1/log",
+            "/v1/datasets/events",
+            "/v1/people",
+            "/v1/limits",
+        )
     ]
     assert not any(CANARY in text for text in everything)

@@ -46,7 +46,9 @@ def test_a_question_is_priced_unless_something_else_is_said(stage):
 
 
 def test_exact_amounts_may_be_texts_or_numbers(stage):
-    prices = [stage.analyst.post("/v1/queries", {**COUNT, "rho": rho}).form["cost"]["expert"]["rho"] for rho in ("0.05", 0.05)]
+    prices = [
+        stage.analyst.post("/v1/queries", {**COUNT, "rho": rho}).form["cost"]["expert"]["rho"] for rho in ("0.05", 0.05)
+    ]
     assert prices[0] == prices[1]
 
 
@@ -240,7 +242,9 @@ def test_several_questions_have_one_price_and_are_answered_together(fresh):
     questions = [{**TOP, "preset": "cautious"}, {**COUNT, "preset": "cautious"}]
     price = fresh.analyst.post("/v1/batches", {"questions": questions}).form
     assert price["cost"]["releases"] == pytest.approx(0.2)
-    reply = fresh.analyst.post("/v1/batches", {"questions": questions, "mode": "release"}, Idempotency_Key="k1", Prefer="wait=60")
+    reply = fresh.analyst.post(
+        "/v1/batches", {"questions": questions, "mode": "release"}, Idempotency_Key="k1", Prefer="wait=60"
+    )
     assert reply.status == 200, reply.body
     assert len(reply.form["releases"]) == 2
     for release in reply.form["releases"]:

@@ -46,7 +46,9 @@ def test_the_files_hold_the_rows(stage, release):
     path = f"/v1/releases/{release['id']}"
     assert stage.analyst.get(path).form == release
     rows = list(csv.DictReader(io.StringIO(stage.analyst.get(f"{path}.csv").body.decode())))
-    assert [(row["item"], int(row["count"])) for row in rows] == [(row["item"], row["count"]) for row in release["rows"]]
+    assert [(row["item"], int(row["count"])) for row in rows] == [
+        (row["item"], row["count"]) for row in release["rows"]
+    ]
     parquet = pq.read_table(io.BytesIO(stage.analyst.get(f"{path}.parquet").body))
     arrow = pa.ipc.open_stream(stage.analyst.get(f"{path}.arrow").body).read_all()
     assert parquet.to_pylist() == arrow.to_pylist() == release["rows"]
@@ -127,7 +129,10 @@ def test_rows_are_added_up_for_nothing(stage, release):
 def test_others_read_it_by_their_role(stage, release):
     path = f"/v1/releases/{release['id']}"
     assert stage.owner.get(path).form == stage.auditor.get(path).form == release
-    nothing = {role: stage.role(role).get("/v1/releases/r_aaaaaaaaaaaaaaaaaaaaaaaa") for role in ("reader", "program", "stranger")}
+    nothing = {
+        role: stage.role(role).get("/v1/releases/r_aaaaaaaaaaaaaaaaaaaaaaaa")
+        for role in ("reader", "program", "stranger")
+    }
     for role, missing in nothing.items():
         reply = stage.role(role).get(path)
         assert (reply.status, reply.code) == (404, "not-found")
@@ -150,7 +155,9 @@ def test_items_are_hostile_text(fresh):
     lines = [f'p{person},"{item.replace(chr(34), chr(34) * 2)}"' for item in evil for person in range(900)]
     with open(f"{data}/more.csv", "w", encoding="utf-8") as file:  # noqa: PTH123  a name, not a path
         file.write("user_id,item\n" + "\n".join(lines) + "\n")
-    made = fresh.owner.post("/v1/datasets", {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"})
+    made = fresh.owner.post(
+        "/v1/datasets", {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}
+    )
     assert made.status == 201, made.body
     form = released(fresh.owner, {"dataset": "more", "question": "top", "item": "item", "k": 4}).form["release"]
     assert {row["item"] for row in form["rows"]} == set(evil)

@@ -16,9 +16,10 @@ from hushcount.app.serving.callers import Caller, role_on
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.service import Service
 from hushcount.errors import HushcountError
+from hushcount.ledger.ledger import Role
 
 router = signed_router("datasets")
-ANYBODY = ("owner", "auditor", "analyst", "program", "reader")
+ANYBODY: tuple[Role, ...] = ("owner", "auditor", "analyst", "program", "reader")
 
 
 @router.get("/datasets", **said("Those that are shared with the caller, by name."))
