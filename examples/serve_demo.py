@@ -124,7 +124,7 @@ def _prepare(demo: Demo) -> None:
 
 def _invite(demo: Demo, person: str) -> None:
     """Print an invitation as the operator; it is kept for when the server runs."""
-    said = demo.run(f"hushcount serve --config hushcount.toml --init --owner {person}")
+    said = demo.run(f"hushcount serve --config hushcount.toml --init {person}")
     print(textwrap.indent(said.splitlines()[0], "  "))
     words = shlex.split(next(line for line in said.splitlines() if "curl" in line))
     demo.tokens[f"INVITATION_{person.upper()}"] = json.loads(words[words.index("-d") + 1])["invitation"]
