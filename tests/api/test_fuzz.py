@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
 
 from hushcount.api.problems import STATUS
+from hushcount.app.serving.rules import dataset_of
 from hushcount.ledger.ledger import Account
 from tests.api.served import CANARY, ROLES, TOP, released
 
@@ -84,6 +85,7 @@ def failures():
 
 
 def test_nothing_fails_inside_and_every_refusal_is_a_known_problem(stage, known, failures):
+    """Also with what no honest caller sends."""
     schema = schemathesis.openapi.from_dict(stage.anybody.get("/openapi.json").form)
     until, calls = time.monotonic() + SECONDS, 0
     found = [one.ok() for one in schema.get_all_operations()]
@@ -173,7 +175,7 @@ def _wrong(who, path, called, reply):
 def _accounts_hold(stage):
     ledger = stage.service.ledger
     for name in ("events", "hidden"):
-        population = ledger.catalog.find(name).population
+        population = dataset_of(stage.service.setting, stage.service.served.find(name)).population
         balance = ledger.balance(Account(kind="dataset", name="", entity=population))
         if balance.limit is not None and balance.limit.mode == "enforce" and balance.left is not None:
             assert balance.left.rho >= 0 or balance.limit.ceiling.rho < balance.spent.rho
