@@ -22,6 +22,7 @@ from hushcount.accounting.spent import EXACT, Spent
 from hushcount.app.answer import Call, answer, hold_all
 from hushcount.app.request import Request
 from hushcount.app.serving.asking import read_request
+from hushcount.app.serving.grants import end_grants
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.app.serving.stores import Stores
@@ -215,6 +216,8 @@ class Runner:
             )
             return request, call
 
+        # A grant whose time is over ends before anything is held on it.
+        end_grants(self._setting)
         asked_all = [asked(place) for place in range(len(order.tasks))]
         with self._stores.lend(offer) as engine:
             if len(asked_all) > 1:
