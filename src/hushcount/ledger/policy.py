@@ -60,7 +60,7 @@ def grant(book: Book, person: str, *, role: Role | None, entity: str, by: str) -
 def grant_for_dataset(book: Book, person: str, *, role: Role | None, dataset: str, by: str) -> None:
     """Give or take a role for one data set; for its own owner, or that of its population or of everything."""
     _checked(person, role)
-    found = by_ids(book.transaction, [dataset])
+    found = by_ids(book.transaction, [named("dataset", dataset)])
     if not found:
         raise UnknownDataset(dataset)
     require(book.transaction, by, entity=found[0].entity, roles=("owner",), deed="give roles", dataset=dataset)
