@@ -1,0 +1,118 @@
+"""The application: all routes, behind one edge, on one service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from hushcount.api import (
+    batches,
+    budget,
+    datasets,
+    invitations,
+    limits,
+    log,
+    me,
+    operator,
+    owners,
+    people,
+    problems,
+    queries,
+    questions,
+    releases,
+    requests,
+    tokens,
+    usage,
+)
+from hushcount.api.edge import Edge, Observer
+from hushcount.api.schemas import PROBLEM
+from hushcount.api.work import Worker
+from hushcount.app.serving.config import Config
+from hushcount.app.serving.service import Service
+from hushcount.app.serving.signing import open_door
+
+# The version of the interface: /v1 only grows.
+VERSION = "1.0"
+_GROUPS = (me, datasets, queries, batches, releases, questions, requests, tokens, invitations, owners, limits, people, usage, log, budget, operator)
+_WHAT = (
+    "Which items are there, and how many people have each, without exposing any person. Questions are priced before they "
+    "are paid; what was paid for is kept and free."
+)
+
+
+def make_app(service: Service, *, observe: Observer | None = None) -> FastAPI:
+    """The application of a service that is open; whoever opened it closes it."""
+    worker = Worker(service=service, door=open_door(service.config))
+    return _made(worker, service.config, observe=observe)
+
+
+def opening_app(config: Config, opening: Callable[[], Service], *, observe: Observer | None = None) -> FastAPI:
+    """The application of a service that is opened when the server starts and closed when it stops.
+
+    Args:
+        config: how it is set up.
+        opening: opens the service; runs in a thread, so that the server can be stopped meanwhile.
+        observe: told each request.
+    """
+    worker = Worker(door=open_door(config))
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        worker.service = await anyio.to_thread.run_sync(opening)
+        try:
+            yield
+        finally:
+            # Questions under way get their time; what is left is taken up elsewhere.
+            await anyio.to_thread.run_sync(worker.service.close)
+
+    return _made(worker, config, observe=observe, life=life)
+
+
+def _made(worker: Worker, config: Config, *, observe: Observer | None, life: Any = None) -> FastAPI:  # noqa: ANN401
+    app = FastAPI(
+        title="hushcount",
+        version=VERSION,
+        description=_WHAT,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.state.worker = worker
+    for group in _GROUPS:
+        app.include_router(group.router)
+    problems.install(app)
+    app.add_middleware(Edge, local=config.auth.local, observe=observe)
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]  FastAPI's own way to say more
+    return app
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """The interface as OpenAPI 3.1, made once."""
+    if app.openapi_schema is None:
+        made = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes, openapi_version="3.1.0"
+        )
+        parts = made.setdefault("components", {})
+        schemas = parts.setdefault("schemas", {})
+        schemas["Problem"] = PROBLEM
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        for path, verbs in made["paths"].items():
+            for verb in verbs.values():
+                # FastAPI's own validation error is never sent: ours are 400.
+                if "HTTPValidationError" in json.dumps(verb["responses"].get("422", {})):
+                    del verb["responses"]["422"]
+                if path.startswith("/v1/") and path != "/v1/invitations":
+                    verb["security"] = [{"token": []}]
+        app.openapi_schema = made
+    return app.openapi_schema

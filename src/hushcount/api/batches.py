@@ -1,0 +1,45 @@
+"""Batches: several questions about one data set, one price, all answered or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+
+from hushcount.api import bodies
+from hushcount.api.answers import answer
+from hushcount.api.jobs import job_answer
+from hushcount.api.parameters import Key, Prefer, require_key, seconds_to_wait
+from hushcount.api.queries import OF_RELEASES, order_of
+from hushcount.api.routes import said, signed_router, with_body
+from hushcount.api.waiting import waited
+from hushcount.api.work import caller_of, light, service_of
+from hushcount.app.serving import queries
+from hushcount.app.serving.tasks import Order
+
+router = signed_router("batches")
+
+
+@router.post("/batches", **said("One price, or all answers; 202 while they are not there.", *with_body(*OF_RELEASES)))
+async def ask(request: Request, body: bodies.Batch, key: Key = None, prefer: Prefer = None) -> Response:
+    """Price several questions together (the default, free), or release all of their answers or none."""
+    caller = caller_of(request)
+    request.state.dataset = body.questions[0].dataset
+    order = order_of(caller, body.questions, body.max_cost)
+    if body.mode == "estimate":
+        return answer(await light(request, _priced, request, order))
+    named = require_key(key)
+    job = await light(request, queries.release, service_of(request), caller, order, key=named)
+    return await job_answer(request, await waited(request, job, seconds_to_wait(prefer)), asked=True)
+
+
+def _priced(request: Request, order: Order) -> dict[str, Any]:
+    """All prices and their sum. Whether all fit together is decided when they are held."""
+    service, caller = service_of(request), caller_of(request)
+    prices = [queries.price(service, caller, task) for task in order.tasks]
+    return {
+        "mode": "estimate",
+        "cost": {"releases": sum(price["cost"]["releases"] for price in prices), "at_most": True},
+        "fits": all(price["fits"] for price in prices),
+        "questions": prices,
+    }

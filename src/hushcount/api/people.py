@@ -1,0 +1,75 @@
+"""People: their roles and groups, and why somebody may ask something or not."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from fastapi import Query, Request, Response
+
+from hushcount.api import bodies
+from hushcount.api.answers import answer, page
+from hushcount.api.datasets import shared
+from hushcount.api.parameters import Named
+from hushcount.api.routes import said, signed_router, with_body
+from hushcount.api.work import caller_of, light, service_of
+from hushcount.app.serving import people
+from hushcount.app.serving.people import person_form
+from hushcount.ledger.ledger import Role
+
+router = signed_router("people")
+Dataset = Annotated[str | None, Query(min_length=1, max_length=200, description="Only roles for this data set.")]
+Which = Annotated[str, Query(min_length=1, max_length=200, description="The data set.")]
+
+
+@router.get("/people", **said("Everybody with a role or in a group.", "not-permitted", "not-found"))
+async def listed(request: Request, dataset: Dataset = None) -> Response:
+    """Everybody with a role, with who gave it and when; for owners and auditors."""
+    return await light(request, _listed, request, dataset)
+
+
+@router.put("/people/{person}", **said("Their role as it is now.", *with_body("not-permitted", "not-found")))
+async def put(request: Request, person: Named, body: bodies.Person) -> Response:
+    """Give somebody a role for a data set or for everything, or take it away with `nobody`; for owners."""
+    return await light(request, _put, request, person, body)
+
+
+@router.get("/people/{person}/why", **said("Whether they may ask, and why.", "not-permitted", "not-found"))
+async def why(request: Request, person: Named, dataset: Which) -> Response:
+    """Why somebody may ask about a data set, or not; for its owners and auditors, and for themselves."""
+    return await light(request, _why, request, person, dataset)
+
+
+@router.put("/groups/{group}", **said("Who joined and who left.", *with_body("not-permitted", "not-found")))
+async def group(request: Request, group: Named, body: bodies.Group) -> Response:
+    """Put people into a group, which has a budget of its own, and take others out; for owners of everything."""
+    return await light(request, _group, request, group, body)
+
+
+def _listed(request: Request, dataset: str | None) -> Response:
+    service, caller = service_of(request), caller_of(request)
+    offer = None if dataset is None else shared(request, dataset)
+    found = people.people(service, caller, offer)
+    names = {one.id: one.name for one in service.served.shared_with(service, caller)}
+    return page([person_form(person, names=names) for person in found], following=None)
+
+
+def _put(request: Request, person: str, body: bodies.Person) -> Response:
+    service, caller = service_of(request), caller_of(request)
+    offer = None if body.dataset is None else shared(request, body.dataset)
+    role = None if body.role == "nobody" else cast("Role", body.role)
+    people.set_role(service, caller, person, role=role, offer=offer)
+    return answer({"name": person, "role": body.role, "dataset": body.dataset})
+
+
+def _why(request: Request, person: str, dataset: str) -> Response:
+    service, caller = service_of(request), caller_of(request)
+    found = people.why(service, caller, person, offer=shared(request, dataset))
+    return answer({"name": person, "may_ask": found.may, "role": found.role, "because": list(found.because)})
+
+
+def _group(request: Request, group: str, body: bodies.Group) -> Response:
+    service, caller = service_of(request), caller_of(request)
+    for member, names in ((True, body.add), (False, body.remove)):
+        for name in names:
+            people.set_member(service, caller, name, group=group, member=member)
+    return answer({"name": group, "added": body.add, "removed": body.remove})

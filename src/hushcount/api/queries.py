@@ -1,0 +1,122 @@
+"""Questions: priced, rehearsed, released; looked at, watched, cancelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+
+from hushcount.api import bodies
+from hushcount.api.answers import answer, page, to_json
+from hushcount.api.jobs import job_answer, job_form
+from hushcount.api.parameters import After, Key, Limit, Named, Prefer, require_key, seconds_to_wait
+from hushcount.api.routes import said, signed_router, with_body
+from hushcount.api.waiting import ENDED, look, waited, watched
+from hushcount.api.work import caller_of, heavy, light, service_of
+from hushcount.app.serving import queries
+from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.queries import Shown
+from hushcount.app.serving.tasks import Order, Task
+
+router = signed_router("queries")
+OF_QUESTIONS = ("unknown-column", "unsafe-filter", "not-permitted", "not-found", "store-failed", "store-timeout", "busy")
+OF_RELEASES = (
+    *OF_QUESTIONS,
+    *("budget-exhausted", "over-max-cost", "frozen", "key-reused", "reservation-closed", "cancelled", "store-incomplete"),
+)
+# A stream of events ends by itself after so long; the browser opens it again.
+_LONGEST_WATCH = 600.0
+# So long a wish to cancel waits for its effect.
+_CANCEL_WAIT = 2.0
+_EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+@router.post("/queries", **said("A price, a rehearsal, or an answer; 202 while it is not there.", *with_body(*OF_RELEASES)))
+async def ask(request: Request, body: bodies.Query, key: Key = None, prefer: Prefer = None) -> Response:
+    """Price a question (the default, free), rehearse it on a made-up table (free), or release its answer."""
+    service, caller = service_of(request), caller_of(request)
+    request.state.dataset = body.dataset
+    order = order_of(caller, [body], body.max_cost)
+    if body.mode == "estimate":
+        return answer(await light(request, queries.price, service, caller, order.tasks[0]))
+    if body.mode == "rehearse":
+        form = await heavy(request, queries.practise, service, caller, order.tasks[0])
+        return answer(form)
+    named = require_key(key)
+    job = await light(request, queries.release, service, caller, order, key=named)
+    return await job_answer(request, await waited(request, job, seconds_to_wait(prefer)), asked=True)
+
+
+@router.get("/queries", **said("The caller's questions, newest first."))
+async def history(request: Request, limit: Limit = 100, after: After = "") -> Response:
+    """The caller's own questions, newest first."""
+    return await light(request, _history, request, limit, after)
+
+
+@router.get("/queries/{query}", **said("A question; with its answer once it is done, 202 before.", "not-found"))
+async def one(request: Request, query: Named, prefer: Prefer = None) -> Response:
+    """One question: how far it is, or its answer. Waits only if `Prefer: wait` says so."""
+    shown = await look(request, query)
+    if prefer is not None and shown.state not in ENDED:
+        shown = await waited(request, shown.job, seconds_to_wait(prefer))
+    return await job_answer(request, shown, asked=False)
+
+
+@router.get(
+    "/queries/{query}/events",
+    **said("Each change as a server-sent event, to the end.", "not-found", media=("text/event-stream",)),
+)
+async def events(request: Request, query: Named) -> Response:
+    """Watch a question: its stages, then its end. The answer itself is fetched, not streamed."""
+    shown = await look(request, query)
+
+    async def lines() -> AsyncIterator[bytes]:
+        async for seen in watched(request, shown.job, _LONGEST_WATCH):
+            yield b": still there\n\n" if seen is None else _event(request, seen)
+
+    return StreamingResponse(lines(), media_type="text/event-stream", headers=_EVENTS)
+
+
+@router.delete("/queries/{query}", **said("What became of it, and whether it was free.", "not-found"))
+async def cancel(request: Request, query: Named) -> Response:
+    """Cancel a question of one's own. Free if no data was read for it yet; else it is answered and stays charged."""
+    job = await light(request, queries.cancel, service_of(request), caller_of(request), query)
+    shown = await waited(request, job, _CANCEL_WAIT)
+    charged = {"cancelled": False, "done": True}.get(shown.state)
+    if shown.problem is not None:
+        charged = shown.problem.charged
+    form = {**job_form(request, shown), "charged": charged, "detail": _CANCELLED[charged]}
+    return answer(form, status=200 if shown.state in ENDED else 202)
+
+
+_CANCELLED = {
+    False: "It was cancelled before data was read. Nothing was charged.",
+    True: "Data had been read for it already, so it stays charged.",
+    None: "It ends as soon as it can; look at it again to see whether that was free.",
+}
+
+
+def order_of(caller: Caller, asked: list[bodies.Asked] | list[bodies.Query], most: bodies.Most | None) -> Order:
+    """What was sent, as the service takes it."""
+    without = ("dataset", "question", "mode", "max_cost")
+    return Order(
+        tasks=tuple(Task(dataset=one.dataset, question=one.question, said=one.given(*without)) for one in asked),
+        token=None if caller.token is None else caller.token.id,
+        most=None if most is None else most.releases,
+    )
+
+
+def _history(request: Request, limit: int, after: str) -> Response:
+    service, caller = service_of(request), caller_of(request)
+    found = service.ledger.jobs.page(analyst=caller.name, before=after, size=limit + 1)
+    forms = [job_form(request, queries.show(service, job)) for job in found[:limit]]
+    return page(forms, following=found[limit - 1].id if len(found) > limit else None)
+
+
+def _event(request: Request, shown: Shown) -> bytes:
+    form = json.loads(to_json(job_form(request, shown)))
+    told = {name: form[name] for name in ("id", "status", "stage", "release", "problem") if name in form}
+    name = "end" if shown.state in ENDED else "stage"
+    return b"event: " + name.encode() + b"\ndata: " + to_json(told) + b"\n\n"

@@ -1,0 +1,71 @@
+"""Waiting for a job: woken by this worker's own runner, and by looking at its row where another worker has it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+from fastapi import Request
+
+from hushcount.api.work import caller_of, light, service_of
+from hushcount.app.serving import queries
+from hushcount.app.serving.queries import Shown
+from hushcount.ledger.jobs import Job
+
+ENDED = ("done", "failed", "cancelled")
+# How often a row is looked at that another worker writes, and the longest pause between two looks at one of our own.
+_POLL = 0.1
+_LOOK = 1.0
+
+
+async def waited(request: Request, job: Job, seconds: float) -> Shown:
+    """The job as it may be seen when it has ended, or when so many seconds are over."""
+    until = time.monotonic() + seconds
+    shown = await light(request, queries.show, service_of(request), job)
+    while shown.state not in ENDED and (left := until - time.monotonic()) > 0:
+        await pause(request, shown, left)
+        shown = await look(request, job.id)
+    return shown
+
+
+async def watched(request: Request, job: Job, seconds: float) -> AsyncIterator[Shown | None]:
+    """The job each time that it looks different, to its end; None now and then, so that the line is not cut."""
+    until = time.monotonic() + seconds
+    shown = await light(request, queries.show, service_of(request), job)
+    yield shown
+    told = time.monotonic()
+    while shown.state not in ENDED and time.monotonic() < until and not service_of(request).runner.leaving:
+        await pause(request, shown, _POLL)
+        seen = await look(request, job.id)
+        if (seen.state, seen.stage) != (shown.state, shown.stage):
+            yield seen
+            told = time.monotonic()
+        elif time.monotonic() - told > 15:
+            yield None
+            told = time.monotonic()
+        shown = seen
+
+
+async def look(request: Request, name: str) -> Shown:
+    """A job as it stands, and as it may be seen."""
+    return await light(request, _looked, request, name)
+
+
+def _looked(request: Request, name: str) -> Shown:
+    service = service_of(request)
+    return queries.show(service, queries.find(service, caller_of(request), name))
+
+
+async def pause(request: Request, shown: Shown, most: float) -> None:
+    """Wait until something may have changed, at most so long."""
+    if shown.moment is not None:
+        # It has ended, and may be seen at the next tick of the grid.
+        await asyncio.sleep(max(0.0, min(most, (shown.moment - shown.job.read).total_seconds())))
+        return
+    running = service_of(request).runner.under_way(shown.job.id)
+    if running is None:
+        await asyncio.sleep(min(most, _POLL))
+        return
+    # `wait` leaves what it waits for alone, also when the caller hangs up: the job is everybody's.
+    await asyncio.wait({asyncio.wrap_future(running)}, timeout=min(most, _LOOK))

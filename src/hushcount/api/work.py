@@ -1,0 +1,78 @@
+"""Work: what takes longer than a moment is done in threads, so that one caller's question never holds up another's.
+
+Light work reads the ledger for some milliseconds. Heavy work computes; it has few places, so that it cannot take all of
+the processor from what is light. Questions themselves run in the threads of the runner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+from fastapi import Request
+
+from hushcount.api.renderings import Renderings
+from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.service import Service
+from hushcount.app.serving.signing import Door
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_LIGHT, _HEAVY = 16, 2
+
+
+@dataclass(slots=True, kw_only=True)
+class Worker:
+    """What the handlers of one process share.
+
+    Attributes:
+        service: the service; None until it is open.
+        door: what signing in remembers.
+        light: places for light work. Each place has its own connection to the ledger, so they are bounded.
+        heavy: places for what computes.
+        renderings: releases as bytes.
+    """
+
+    service: Service | None = None
+    door: Door = field(default_factory=Door)
+    light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
+    heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
+    renderings: Renderings = field(default_factory=Renderings)
+
+
+def worker_of(request: Request) -> Worker:
+    """What this process's handlers share."""
+    worker: Worker = request.app.state.worker
+    return worker
+
+
+def service_of(request: Request) -> Service:
+    """The service, open."""
+    service = worker_of(request).service
+    if service is None:
+        raise LookupError("a service that is not open yet")
+    return service
+
+
+def caller_of(request: Request) -> Caller:
+    """Who calls; every route of `/v1` has asked before its handler runs."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def light(request: Request, deed: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Do something short in a thread."""
+    return await _in_thread(worker_of(request).light, partial(deed, *given, **named))
+
+
+async def heavy(request: Request, deed: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Do something in a thread that computes for a while."""
+    return await _in_thread(worker_of(request).heavy, partial(deed, *given, **named))
+
+
+async def _in_thread(limiter: anyio.CapacityLimiter, deed: Callable[[], Any]) -> Any:  # noqa: ANN401  as the deed
+    return await anyio.to_thread.run_sync(deed, limiter=limiter)

@@ -1,0 +1,203 @@
+"""The verb `serve`: questions over HTTP, about one file for one person, or as a configuration says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hushcount.cli.failures import told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import uvicorn
+    from fastapi import FastAPI
+
+    from hushcount.app.serving.config import Config
+    from hushcount.app.serving.service import Service
+
+# How workers, which are processes of their own, learn what they serve.
+_SAID = "HUSHCOUNT_SERVE"
+_SHARED = "PROMETHEUS_MULTIPROC_DIR"
+_FAILED = 3
+# Beyond what running questions get, to close everything.
+_CLOSING = 5
+
+
+@click.command()
+@click.argument("file", metavar="[FILE]", required=False)
+@click.option("--config", "config", metavar="TOML", help="Serve what this file says, to whoever may sign in.")
+@click.option("--user", metavar="COLUMN", help="With FILE: the column that says who a row belongs to.")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Listen here instead; 0 takes a free one.")
+@click.option("--init", "init", is_flag=True, help="With --config: print a one-time invitation for a first owner.")
+@click.option("--owner", metavar="NAME", help="With --init: who is invited, if not the user of this computer.")
+@click.option("--check", is_flag=True, help="Say what it would do, and start nothing.")
+@click.option("--ledger", metavar="PLACE", help="With FILE: where spending is kept.")
+def serve(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
+    """Answer questions over HTTP: about FILE for yourself, or as --config says for others."""
+    with told():
+        said = {name: given[name] for name in ("file", "config", "user", "port", "ledger")}
+        config = _config(said, os.environ)
+        if given["check"]:
+            _check(config)
+            return
+        if given["init"]:
+            _invite(config, given["owner"])
+            return
+    sys.exit(_serve(config, said))
+
+
+def worker() -> FastAPI:
+    """The application of one worker; uvicorn calls it in each process."""
+    from hushcount.api.app import opening_app
+    from hushcount.api.logs import set_up
+    from hushcount.api.metrics import make_metrics
+
+    config = _config(json.loads(os.environ[_SAID]), os.environ)
+    set_up(config.observe.logs)
+    observe = make_metrics().observe if os.environ.get(_SHARED) else None
+    return opening_app(config, lambda: _opened(config), observe=observe)
+
+
+def _config(said: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
+    """What to serve: one file, or what a configuration says."""
+    from dataclasses import replace
+
+    from hushcount.app.serving.config import Listen, single
+    from hushcount.app.serving.config_file import read_config
+    from hushcount.errors import InvalidParameter
+    from hushcount.library.surroundings import look_around
+
+    if (said["file"] is None) == (said["config"] is None):
+        hint = "Write: hushcount serve FILE --user COLUMN, or: hushcount serve --config TOML"
+        raise InvalidParameter("serve", "nothing" if said["file"] is None else "both", "one file or --config", hint)
+    if said["config"] is not None:
+        config = read_config(Path(said["config"]), environment)
+        if said["port"] is None:
+            return config
+        listen = replace(config.server.listen, port=said["port"])
+        return replace(config, server=replace(config.server, listen=listen))
+    if not said["user"]:
+        raise InvalidParameter("user", None, "the column that says who a row belongs to", "Write --user COLUMN.")
+    listen = None if said["port"] is None else Listen(host="127.0.0.1", port=said["port"])
+    return single(said["file"], places=look_around(ledger=said["ledger"]), person=said["user"], listen=listen)
+
+
+def _check(config: Config) -> None:
+    from hushcount.app.serving.config import explain
+
+    for sentence in explain(config):
+        click.echo(sentence)
+    click.echo("Nothing was started.")
+
+
+def _invite(config: Config, owner: str | None) -> None:
+    """Print a one-time invitation; whoever calls first is never the owner by that alone."""
+    from hushcount.app.serving.invitations import invite
+    from hushcount.errors import InvalidParameter
+    from hushcount.library.surroundings import look_around
+
+    if config.auth.local:
+        raise InvalidParameter("init", "a service for one person", "with --config", "You own it already.")
+    with _opened(config) as service:
+        person = owner or look_around().analyst
+        made = invite(service.setting, service.tokens_key, person=person, by=service.setting.analyst)
+    url = config.server.public_url or f"http://{config.server.listen}"
+    body = shlex.quote(json.dumps({"invitation": made.text.text}))
+    click.echo(f"{person} is invited to own this service, until {made.expires:%Y-%m-%d %H:%M} UTC. It works once:")
+    click.echo(f"  curl -X POST {url}/v1/invitations -H 'Content-Type: application/json' -d {body}")
+    click.echo("The reply has their first token, which is shown that once.")
+
+
+def _opened(config: Config) -> Service:
+    """Open the service; a failure is told in a sentence, since it is the last that is seen of this process."""
+    from hushcount.app.serving.opening import open_service
+    from hushcount.errors import HushcountError
+
+    try:
+        return open_service(config)
+    except HushcountError as error:
+        click.echo(f"hushcount: {error}", err=True)
+        raise
+
+
+def _serve(config: Config, said: Mapping[str, Any]) -> int:
+    """Run until a signal; the exit code."""
+    with told():
+        uvicorn = _uvicorn()
+        os.environ[_SAID] = json.dumps(dict(said))
+        server = _server(uvicorn, config)
+        socket = server.bind_socket()
+        _announce(config, socket.getsockname()[1])
+    with tempfile.TemporaryDirectory(prefix="hushcount-metrics-") as shared:
+        if config.observe.metrics is not None:
+            os.environ[_SHARED] = shared
+            with told():
+                from hushcount.api.metrics import serve_metrics
+
+                serve_metrics(config.observe.metrics, shared=shared)
+        # uvicorn hears signals itself, and raises them once more when it has ended in good order.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+        return _FAILED if _failed(server, socket) else 0
+
+
+def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a socket
+    from uvicorn import Server
+    from uvicorn.supervisors import Multiprocess
+
+    if server.workers > 1:
+        all_workers = Multiprocess(server, sockets=[socket])
+        all_workers.run()
+        return any(process.exitcode == _FAILED for process in all_workers.processes)
+    one = Server(server)
+    one.run([socket])
+    return not one.started
+
+
+def _server(uvicorn: Any, config: Config) -> uvicorn.Config:  # noqa: ANN401  an extra
+    """How uvicorn runs: it believes no forwarded address, says nothing of itself, and logs no paths."""
+    made: uvicorn.Config = uvicorn.Config(
+        "hushcount.cli.serve:worker",
+        factory=True,
+        host=config.server.listen.host,
+        port=config.server.listen.port,
+        workers=config.server.workers,
+        proxy_headers=False,
+        server_header=False,
+        access_log=False,
+        log_config=None,
+        lifespan="on",
+        timeout_graceful_shutdown=round(config.server.graceful.total_seconds()) + _CLOSING,
+    )
+    return made
+
+
+def _uvicorn() -> Any:  # noqa: ANN401  as above
+    from hushcount.errors import MissingExtra
+
+    try:
+        import fastapi  # noqa: F401  told before anything starts
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("fastapi", "pip install 'hushcount[server]'") from None
+    return uvicorn
+
+
+def _announce(config: Config, port: int) -> None:
+    """The address, and one line to try it with."""
+    listen = config.server.listen
+    host = f"[{listen.host}]" if ":" in listen.host else listen.host
+    url = config.server.public_url or f"http://{host}:{port}"
+    click.echo(f"Serving at {url}")
+    sign = "" if config.auth.local else " -H 'Authorization: Bearer TOKEN'"
+    click.echo(f"Try:  curl{sign} {url}/v1/datasets")
+    sys.stdout.flush()
