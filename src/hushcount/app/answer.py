@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from hushcount.accounting import zcdp
+from hushcount.accounting.spent import Spent
 from hushcount.app.bounded import bounded_input
 from hushcount.app.charging import HELD, UNCHARGED, noting
 from hushcount.app.intervals import intervals
@@ -19,10 +22,12 @@ from hushcount.app.release import Release
 from hushcount.app.request import Request
 from hushcount.app.setting import Setting
 from hushcount.engines.engine import Distributed, Engine, asking, refuse_sequential
-from hushcount.errors import HushcountError, InvalidParameter, ReservationClosed
+from hushcount.errors import Cancelled, HushcountError, InvalidParameter, OverMaxCost, ReservationClosed
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
+
+_CANCELLED = "the question was stopped before data was read for it. Nothing was charged."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,20 +38,23 @@ class Call:
         dataset: the data set that the data is said to belong to; its identity decides all the same.
         key: names one attempt: asked again under it, a question that was answered or is being paid for is not paid
             twice, also if it asks for fresh noise. Without one, every call is an attempt of its own.
+        token: the token that it is asked with: its cap must have room, too.
+        lifetime: how long what is held may stay unsettled before it is charged in full.
+        most: what it may cost at most; a dearer one is refused, and one that is the caller's already costs nothing.
+        stopped: whether the caller has thought better of it. Asked until data is about to be read, and not after that:
+            then it is paid for, and its answer is better than none.
         say: told the name of each stage as it begins.
         note: told in a sentence what a person should know, such as that a data set is new.
-        token: the token that asks, whose account is charged too.
-        lifetime: how long the reservation lives; the ledger's own time if left out.
-        stopped: asked before anything is held, and once more before data is read, whether to give up.
     """
 
     dataset: str | None = None
     key: str | None = None
-    say: Callable[[str], None] = lambda _: None
-    note: Callable[[str], None] = lambda _: None
     token: str | None = None
     lifetime: timedelta | None = None
+    most: Spent | None = None
     stopped: Callable[[], bool] = lambda: False
+    say: Callable[[str], None] = lambda _: None
+    note: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +100,18 @@ def _prepared(request: Request, engine: Engine, setting: Setting, call: Call) ->
 
 def _free(job: _Job) -> Release:
     """Without a ledger, for data in which nobody needs protecting: what only a ledger can do is refused."""
-    for name, said in (("key", job.call.key), ("dataset", job.call.dataset)):
+    call = job.call
+    for name, said in (
+        ("key", call.key),
+        ("dataset", call.dataset),
+        ("token", call.token),
+        ("lifetime", call.lifetime),
+        ("most", call.most),
+    ):
         if said is not None:
             raise InvalidParameter(name, said, "left out where no ledger keeps count")
+    if call.stopped():
+        raise Cancelled(_CANCELLED)
     return _draw(job)
 
 
@@ -105,18 +122,22 @@ def _paid(job: _Job, ledger: Ledger) -> Release:
     ask = _ask(job, dataset)
     # A ledger that cannot be reached does not know whether it charged; all else it says itself.
     with noting(UNCHARGED, InvalidParameter):
-        held = ledger.reserve(ask)
+        held = _reserved(job.call, ledger, ask)
     if isinstance(held, StoredRelease):
         return _unpacked(held)
     # From here on the reservation is charged in full unless it is settled, whatever happens: data is about to be read.
     ledger.touch(held)
     with noting(HELD):
-        release = _draw(job)
+        release = _draw(job, held)
     return _unpacked(ledger.settle(held, release.cost, payload=release.to_bytes()))
 
 
 def hold_all(asked: Sequence[tuple[Request, Call]], engine: Engine, setting: Setting) -> None:
-    """Hold the worst cases of several questions, all of them or none. Each is then answered under its own key."""
+    """Hold the worst cases of several questions, all of them or none. Each is then answered under its own key.
+
+    Raises:
+        BudgetExhausted: they do not fit together. Nothing is held any more, and nothing was charged.
+    """
     ledger = setting.ledger
     if ledger is None:
         raise LookupError("nobody keeps count")
@@ -124,23 +145,51 @@ def hold_all(asked: Sequence[tuple[Request, Call]], engine: Engine, setting: Set
         jobs = [_prepared(request, engine, setting, call) for request, call in asked]
         asks = [_ask(job, _registered(job, ledger)) for job in jobs]
     held: list[Reservation] = []
-    for ask in asks:
-        try:
-            found = ledger.reserve(ask)
-        except HushcountError:
-            for reservation in held:
-                # One that was begun before stays: its data was read.
-                with suppress(ReservationClosed):
-                    ledger.refund(reservation)
-            raise
-        if isinstance(found, Reservation):
-            held.append(found)
+    try:
+        for job, ask in zip(jobs, asks, strict=True):
+            found = _reserved(job.call, ledger, ask)
+            held += [found] if isinstance(found, Reservation) else []
+    except HushcountError:
+        for reservation in held:
+            # One that an earlier run of this attempt has read data for stays: it is finished under its key.
+            with suppress(ReservationClosed):
+                ledger.refund(reservation)
+        raise
 
 
 def _ask(job: _Job, dataset: Dataset) -> Ask:
     ask = make_ask(job.planned, dataset, version=job.sighted.version, by=job.setting.analyst, key=job.call.key)
-    ask = replace(ask, token=job.call.token)
-    return ask if job.call.lifetime is None else replace(ask, lifetime=job.call.lifetime)
+    return replace(ask, token=job.call.token, lifetime=job.call.lifetime or ask.lifetime)
+
+
+def _reserved(call: Call, ledger: Ledger, ask: Ask) -> Reservation | StoredRelease:
+    """Hold the worst case, unless it is more than was allowed or the caller has thought better of it.
+
+    Raises:
+        OverMaxCost: it is more than was allowed.
+        Cancelled: the caller has thought better of it.
+    """
+    # An attempt that was made before is not paid for again, so it is neither too dear nor stopped before it began.
+    new = (call.most is not None or call.stopped()) and ledger.recall(ask.analyst, ask.key) is None
+    if new and call.stopped():
+        raise Cancelled(_CANCELLED)
+    if new and call.most is not None:
+        _refuse_too_dear(ledger, ask, call.most)
+    held = ledger.reserve(ask)
+    if isinstance(held, Reservation) and call.stopped():
+        # If an earlier run of this attempt has read data, it cannot be refunded: then it is finished.
+        with suppress(ReservationClosed):
+            ledger.refund(held)
+            raise Cancelled(_CANCELLED)
+    return held
+
+
+def _refuse_too_dear(ledger: Ledger, ask: Ask, most: Spent) -> None:
+    """Refuse what may cost more than was allowed, unless a stored answer is theirs already."""
+    worst = zcdp.spent(ask.cost)
+    for what, asked, allowed in (("rho", worst.rho, most.rho), ("delta", worst.delta, most.delta)):
+        if asked > allowed and ledger.check(ask).charge != Spent():
+            raise OverMaxCost(what, asked=asked, most=allowed)
 
 
 def _registered(job: _Job, ledger: Ledger) -> Dataset:
@@ -163,10 +212,10 @@ def _unpacked(stored: StoredRelease) -> Release:
     return replace(Release.from_bytes(stored.payload), enforced=stored.mode == "enforce", population=stored.entity)
 
 
-def _draw(job: _Job) -> Release:
-    """Read the bounded input, run the mechanism, write the receipt."""
+def _draw(job: _Job, held: Reservation | None = None) -> Release:
+    """Read the bounded input, run the mechanism, write the receipt; `held` is what was reserved for it."""
     planned, say = job.planned, job.call.say
-    noise = _noise(job)
+    noise = _noise(job, held)
     say("counting people")
     with asking(job.engine, say):
         bounded = bounded_input(
@@ -180,7 +229,7 @@ def _draw(job: _Job) -> Release:
         say("adding noise")
         outcome = planned.mechanism.run(bounded, planned.plan, noise)
     receipt = make_receipt(
-        planned, job.sighted.version, outcome, made=job.setting.clock(), consistent=isinstance(noise, KeyedSource)
+        planned, job.sighted.version, outcome, made=job.setting.clock(), consistent=not planned.request.fresh
     )
     ends = intervals(outcome)
     return Release(
@@ -194,12 +243,23 @@ def _draw(job: _Job) -> Release:
     )
 
 
-def _noise(job: _Job) -> NoiseSource:
-    """Noise that is a function of question and data version; new noise if asked for."""
-    if job.planned.request.fresh:
+def _noise(job: _Job, held: Reservation | None) -> NoiseSource:
+    """Noise that is a function of question and data version; new noise if asked for.
+
+    New noise of a paid question is a function of its reservation, too, so that a second run of one that was broken off
+    gives the same bytes. That is as good as noise of the operating system: a book never gives a number twice, so no two
+    reservations share a context, and whoever does not know the secret cannot tell noise of one context from new noise,
+    whatever they saw of others (`KeyedSource`). If a ledger is put back to an older state and gives a number again, the
+    same question on the same data gets the same bytes, which tell nothing new, and any other has another context.
+    """
+    query, fresh = job.planned.request.canonical(), job.planned.request.fresh
+    if fresh and held is None:
         return SystemSource()
+    if fresh and held is not None:
+        # A canonical question is an object of JSON, so a list is never mistaken for one.
+        query = json.dumps(["fresh", held.entity, held.number, query])
     context = NoiseContext(
-        query=job.planned.request.canonical(),
+        query=query,
         data_version=job.sighted.version,
         mechanism=job.planned.mechanism.name,
         mechanism_version=job.planned.mechanism.version,

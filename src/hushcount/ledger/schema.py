@@ -113,6 +113,7 @@ _THIRD = (
     "CREATE INDEX jobs_by_time ON jobs (made, id)",
     "CREATE INDEX jobs_by_analyst ON jobs (analyst, made, id)",
     "CREATE INDEX jobs_by_dataset ON jobs (dataset, made, id)",
+    "CREATE INDEX jobs_done ON jobs (question, made, id) WHERE state = 'done'",
     # How far the clock and the machine had come at the newest entry, for each start of the machine.
     "CREATE TABLE anchors (boot TEXT PRIMARY KEY, wall BIGINT NOT NULL, since BIGINT NOT NULL)",
 )

@@ -136,7 +136,7 @@ class Oidc:
     """An issuer of identities.
 
     Attributes:
-        issuer: its address; what it publishes is fetched from there and from nowhere else.
+        issuer: its address, letter by letter as its JWTs name it; where its keys are, it says there itself.
         client_id: what the issuer calls this service.
         audience: what a token must be made out to; the client id, if nothing else is said.
         client_secret_file: the file of the secret for signing in by browser; None where only tokens are sent.

@@ -20,7 +20,7 @@ from hushcount.accounting.spent import EXACT
 from hushcount.app.serving.rules import read_rules
 from hushcount.app.serving.tokens import ledger_of
 from hushcount.app.setting import Setting
-from hushcount.errors import InvalidParameter, Outdated
+from hushcount.errors import InvalidParameter, NotPermitted, Outdated, UnknownDataset
 from hushcount.ledger import limits
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.ledger import EVERY, Account
@@ -55,6 +55,7 @@ class _Standing:
         ours: the limits that were set, or were to be set, because of grants.
         extras: what was added.
         edition: that of the record; 0 if there is none.
+        body: what the record says; None if there is none.
     """
 
     account: Account
@@ -63,6 +64,7 @@ class _Standing:
     ours: tuple[Mapping[str, Any], ...]
     extras: tuple[Extra, ...]
     edition: int
+    body: Mapping[str, Any] | None
 
 
 def add_grant(setting: Setting, account: Account, extra: Extra, *, by: str) -> Limit:
@@ -124,13 +126,28 @@ def _end(setting: Setting, account: Account) -> None:
         if record is None or not _is_due(record, setting.clock()):
             return
         found = _standing(setting, account, record)
+        living, ground = _living(found.extras, setting.clock()), _ground(setting, found)
+        # A grant that broke off is completed in the name of who gave it: the service itself gives nothing to anybody.
+        by = setting.analyst if record.body["done"] else record.owner
         try:
-            living = _living(found.extras, setting.clock())
-            _put_in_force(setting, found, living, ground=_ground(setting, found), by=setting.analyst)
+            _put_in_force(setting, found, living, ground=ground, by=by)
+        except NotPermitted:
+            if by == setting.analyst:
+                raise
+            _take_all(setting, account)
+        except UnknownDataset:
+            # Its people were joined to others: the limit binds nothing any more, and neither does the grant.
+            ledger_of(setting).records.put(KIND, _name(account), None, owner=setting.analyst, by=setting.analyst)
         except Outdated:
             continue
         return
     raise Outdated(KIND, _name(account), edition=0, present=0)
+
+
+def _take_all(setting: Setting, account: Account) -> None:
+    """End all grants of an account, where one was given by somebody who may not give it."""
+    found = _standing(setting, account, ledger_of(setting).records.find(KIND, _name(account)))
+    _put_in_force(setting, found, (), ground=None, by=setting.analyst)
 
 
 def _is_due(record: Record, now: datetime) -> bool:
@@ -146,11 +163,17 @@ def _standing(setting: Setting, account: Account, record: Record | None) -> _Sta
         body = record.body
         pending = not body["done"] and own == body["base"]
         if own in body["ours"] or pending:
-            ours = tuple(body["ours"])
             return _Standing(
-                account=account, own=own, base=body["base"], ours=ours, extras=_extras(record), edition=edition
+                account=account,
+                own=own,
+                base=body["base"],
+                ours=tuple(body["ours"]),
+                extras=_extras(record),
+                edition=edition,
+                body=body,
             )
-    return _Standing(account=account, own=own, base=own, ours=(), extras=(), edition=edition)
+    kept = None if record is None else record.body
+    return _Standing(account=account, own=own, base=own, ours=(), extras=(), edition=edition, body=kept)
 
 
 def _put_in_force(
@@ -170,7 +193,11 @@ def _put_in_force(
     }
     kept = ledger.records.put(KIND, name, body, owner=by, by=by, edition=found.edition)
     if goal != found.own:
-        ledger.set_limit(found.account, None if goal is None else limits.from_json(dict(goal)), by=by)
+        try:
+            ledger.set_limit(found.account, None if goal is None else limits.from_json(dict(goal)), by=by)
+        except NotPermitted:
+            ledger.records.put(KIND, name, found.body, owner=by, by=by)
+            raise
     done = {**body, "ours": [raised], "done": True} if raised is not None else None
     ledger.records.put(KIND, name, done, owner=by, by=by, edition=None if kept is None else kept.edition)
 

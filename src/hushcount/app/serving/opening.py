@@ -8,6 +8,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from hushcount.app.secret import Secret, load_secret
 from hushcount.app.serving.callers import SERVICE
 from hushcount.app.serving.config import Config, LedgerPlace
+from hushcount.app.serving.grants import end_grants
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.keyfiles import read_key, read_password
 from hushcount.app.serving.running import Runner
@@ -32,7 +33,16 @@ def open_service(config: Config) -> Service:
         stores = Stores()
         served = Served(config, stores, setting)
         worker = new_id("w")
-        runner = Runner(setting, stores, served.find, worker=worker, presets=config.privacy.presets)
+        # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
+        end_grants(setting)
+        runner = Runner(
+            setting,
+            stores,
+            served.find,
+            worker=worker,
+            presets=config.privacy.presets,
+            chores=(lambda: end_grants(setting),),
+        )
         keys = config.keys
         token_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
         served.meet()

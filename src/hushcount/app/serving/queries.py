@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -27,7 +27,10 @@ from hushcount.ledger.ledger import Quote
 from hushcount.ledger.refusal import error as refused
 
 MOST_QUESTIONS = 50
-WAITING = "waiting for the same question, asked by somebody else a moment ago"
+_LAST_STAGE = "adding noise"
+_LATE = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
+# The same words for all who wait: that somebody else asks the same is nobody's business.
+WAITING = "waiting for the store"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,21 +122,27 @@ def show(service: Service, job: Job) -> Shown:
     """A job as it may be seen at the moment at which it was read."""
     timing = service.config.privacy.timing
     ended = job.state in {"done", "failed", "cancelled"}
-    stage = service.runner.stage(job) if job.state == "running" else WAITING if job.state == "waiting" else ""
-    if (
-        timing.kind == "fixed"
-        and job.read >= job.made + timing.every
-        and not (ended and in_time(timing, job.made, job.changed))
-    ):
-        late = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
-        return Shown(job=job, state="failed", stage="", problem=late, moment=None)
+    over = timing.kind == "fixed" and job.read >= job.made + timing.every
+    if over and not (ended and in_time(timing, job.made, job.changed)):
+        return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
     if not ended:
+        stage = service.runner.stage(job) if job.state == "running" else WAITING
         return Shown(job=job, state=job.state, stage=stage, problem=None, moment=None)
-    moment = visible(timing, job.made, job.changed)
+    moment = visible(timing, job.made, job.made + _took(service, job))
     if moment > job.read:
-        return Shown(job=job, state="running", stage="adding noise", problem=None, moment=moment)
+        return Shown(job=job, state="running", stage=_LAST_STAGE, problem=None, moment=moment)
     problem = None if job.state == "done" else Problem.from_text(job.outcome)
     return Shown(job=job, state=job.state, stage="", problem=problem, moment=None)
+
+
+def _took(service: Service, job: Job) -> timedelta:
+    """How long a job took. Between separate analysts an answer that was there takes as long as its first run did."""
+    took = job.changed - job.made
+    if service.config.privacy.analysts == "separate" and job.state == "done":
+        first = service.ledger.jobs.first(job.question)
+        if first is not None and first.analyst != job.analyst:
+            return max(took, first.changed - first.made)
+    return took
 
 
 def cancel(service: Service, caller: Caller, name: str) -> Job:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -36,6 +37,9 @@ BEAT = timedelta(seconds=1)
 SILENCE = timedelta(seconds=10)
 # How often a store that failed is asked again, while its reservation is held anyway.
 _TRIES = 3
+_OFTEN = timedelta(minutes=1)
+# How many questions may be under way in one worker, in all stores together.
+_THREADS = 32
 _log = logging.getLogger("hushcount.serving")
 
 
@@ -57,7 +61,7 @@ class Runner:
         find: the data set of a name.
         worker: what this worker is called, unlike any other.
         presets: what may be chosen here.
-        threads: how many questions may be under way at once.
+        chores: what is done about once a minute, such as ending grants whose time is over.
     """
 
     def __init__(
@@ -68,7 +72,7 @@ class Runner:
         *,
         worker: str,
         presets: tuple[str, ...],
-        threads: int = 32,
+        chores: tuple[Callable[[], object], ...] = (),
     ) -> None:
         if setting.ledger is None:
             raise LookupError("a service without a ledger")
@@ -80,7 +84,8 @@ class Runner:
         self._parked: set[str] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="question")
+        self._chores, self._due = chores, time.monotonic()
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="question")
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -204,6 +209,8 @@ class Runner:
                 say=say,
                 token=order.token,
                 lifetime=lifetime(offer),
+                # Of several questions together it was looked at before; each alone may not cost that much either.
+                most=None if order.most is None else standard_releases(order.most),
                 stopped=run.stopped.is_set,
             )
             return request, call
@@ -230,6 +237,7 @@ class Runner:
             try:
                 self._beat()
                 self._take_up()
+                self._tidy()
             except HushcountError:
                 _log.warning("the ledger could not be reached; trying again")
             except Exception:  # noqa: BLE001  the heartbeat must go on, or jobs of a living worker are run twice
@@ -245,6 +253,13 @@ class Runner:
                 run = self._own.get(name)
             if run is not None:
                 run.stopped.set()
+
+    def _tidy(self) -> None:
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + _OFTEN.total_seconds()
+        for chore in self._chores:
+            chore()
 
     def _take_up(self) -> None:
         for job in self._ledger.jobs.waiting(stale=SILENCE):

@@ -1,0 +1,429 @@
+"""Wishes for more, and grants that really end, wherever something breaks off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from hushcount.app.serving import grants
+from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.grants import Extra, active_grants, add_grant, end_grants
+from hushcount.app.serving.limits import Target, set_limit, typed_limit
+from hushcount.app.serving.wishes import (
+    Answer,
+    decide,
+    find_wish,
+    make_wish,
+    wish_form,
+    wishes_of,
+    wishes_on,
+    withdraw,
+)
+from hushcount.errors import BudgetExhausted, InvalidParameter, NotFound, NotPermitted, Outdated
+from hushcount.ledger.ledger import Account
+from tests.unit.app.serving.stand_in import START
+from tests.unit.app.serving.world import ARNE, CLICKS, EVE, MAX, OLGA, RAE, VISITS, ZOE
+
+ACCOUNT = Account(kind="analyst", name="zoe", entity="visits")
+DATA = Account(kind="dataset", name="visits", entity="visits")
+NEXT_WEEK = START + timedelta(days=7)
+
+
+@pytest.fixture
+def bound(world):
+    """Zoe may spend two releases a month."""
+    set_limit(world.service, OLGA, Target(offer=VISITS, kind="analyst", name="zoe"), limit=typed_limit({"releases": 2}))
+    return world
+
+
+def wished(world, caller=ZOE, **changes):
+    """A wish for three more until next week."""
+    return make_wish(
+        world.service, caller, VISITS, **{"releases": "3", "why": "the report", "until": NEXT_WEEK, **changes}
+    )
+
+
+def ceiling(world, account=ACCOUNT):
+    """What an account may spend, in standard releases; None without a limit."""
+    limit = world.ledger.balance(account).limit
+    return None if limit is None else limit.ceiling.rho / Decimal("0.1")
+
+
+def extra(releases="3", until=NEXT_WEEK, wish="w_1"):
+    """What a decision adds."""
+    return Extra(wish=wish, releases=Decimal(releases), until=until)
+
+
+def test_a_wish_is_granted_and_ends(bound):
+    """Two releases, then five, then two again; what was asked in between stays spent."""
+    wish = wished(bound)
+    for key in ("q1", "q2"):
+        bound.answered("zoe", key)
+    with pytest.raises(BudgetExhausted):
+        bound.answered("zoe", "q3")
+    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Have them."))
+    assert bound.answered("zoe", "q3")
+    assert ceiling(bound) == 5
+    bound.clock.move(days=7)
+    assert end_grants(bound.setting) == (ACCOUNT,)
+
+    assert ceiling(bound) == 2
+    with pytest.raises(BudgetExhausted):
+        bound.answered("zoe", "q4")
+    assert decided.state == "granted"
+    assert decided.decision.until == NEXT_WEEK
+    assert active_grants(bound.setting, ACCOUNT) == ()
+    assert end_grants(bound.setting) == ()
+
+
+def test_a_grant_ends_at_its_moment_and_not_before(bound):
+    """A second before it holds."""
+    add_grant(bound.setting, ACCOUNT, extra(), by="olga")
+    bound.clock.move(days=7, seconds=-1)
+    assert end_grants(bound.setting) == ()
+    assert ceiling(bound) == 5
+    bound.clock.move(seconds=1)
+    end_grants(bound.setting)
+
+    assert ceiling(bound) == 2
+
+
+def test_a_grant_ends_with_the_window_that_it_raises(bound):
+    """Or three more until January would be three more in each month; the decision says the real end."""
+    wish = wished(bound, until=START + timedelta(days=60))
+    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+    december = datetime(2026, 12, 1, tzinfo=UTC)
+
+    assert decided.decision.until == december
+    assert [one.until for one in active_grants(bound.setting, ACCOUNT)] == [december]
+
+
+def test_a_limit_for_all_is_raised_for_one_and_inherited_again(world):
+    """Without a limit of their own the one for everybody is the ground; after it they have none again."""
+    set_limit(world.service, OLGA, Target(offer=VISITS, kind="analyst"), limit=typed_limit({"releases": 1}))
+    add_grant(world.setting, ACCOUNT, extra(), by="olga")
+    assert (ceiling(world), ceiling(world, Account(kind="analyst", name="max", entity="visits"))) == (4, 1)
+    world.clock.move(days=8)
+    end_grants(world.setting)
+    set_limit(world.service, OLGA, Target(offer=VISITS, kind="analyst"), limit=typed_limit({"releases": 7}))
+
+    assert ceiling(world) == 7
+
+
+def test_the_datas_own_account_is_raised_only_if_it_is_said(world):
+    """Whoever has no limit of their own is not helped by one; the owner says that the data's is meant."""
+    wish = wished(world)
+    with pytest.raises(InvalidParameter, match="an account that has a limit"):
+        decide(world.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+    assert find_wish(world.service, ZOE, wish.id, offer=VISITS).state == "waiting"
+    decide(world.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes.", of="dataset"))
+    assert ceiling(world, DATA) == 13
+    world.clock.move(days=7)
+    end_grants(world.setting)
+
+    assert ceiling(world, DATA) == 10
+
+
+def test_several_grants_end_each_at_its_time(bound):
+    """In any order of their ends."""
+    add_grant(bound.setting, ACCOUNT, extra("1", START + timedelta(days=5), "w_1"), by="olga")
+    add_grant(bound.setting, ACCOUNT, extra("10", START + timedelta(days=2), "w_2"), by="olga")
+    add_grant(bound.setting, ACCOUNT, extra("100", START + timedelta(days=3), "w_3"), by="olga")
+    seen = [ceiling(bound)]
+    for _ in range(5):
+        bound.clock.move(days=1)
+        end_grants(bound.setting)
+        seen.append(ceiling(bound))
+
+    assert seen == [113, 113, 103, 3, 3, 2]
+
+
+def test_what_an_owner_sets_meanwhile_stays(bound):
+    """Less, to stop somebody at once; or more; or the very limit of before: the grant changes none of it."""
+    for count in (0, 50, 2):
+        set_limit(
+            bound.service, OLGA, Target(offer=VISITS, kind="analyst", name="zoe"), limit=typed_limit({"releases": 2})
+        )
+        add_grant(bound.setting, ACCOUNT, extra(until=bound.clock() + timedelta(days=1)), by="olga")
+        assert ceiling(bound) == 5
+        typed = typed_limit({"rho": "0", "delta": "0"} if count == 0 else {"releases": count})
+        set_limit(bound.service, OLGA, Target(offer=VISITS, kind="analyst", name="zoe"), limit=typed)
+        end_grants(bound.setting)
+        assert ceiling(bound) == count
+        bound.clock.move(days=2)
+        end_grants(bound.setting)
+
+        assert ceiling(bound) == count
+        assert active_grants(bound.setting, ACCOUNT) == ()
+
+
+class Stop(BaseException):
+    """The process ends here."""
+
+
+def broken_ledger(ledger, steps):
+    """The ledger, which breaks off before so many changes of records or limits."""
+    left = [steps]
+
+    class Records:
+        def __getattr__(self, name):
+            return getattr(ledger.records, name)
+
+        def put(self, *given, **named):
+            step()
+            return ledger.records.put(*given, **named)
+
+    class Broken:
+        records = Records()
+
+        def __getattr__(self, name):
+            return getattr(ledger, name)
+
+        def set_limit(self, *given, **named):
+            step()
+            return ledger.set_limit(*given, **named)
+
+    def step():
+        if left[0] == 0:
+            raise Stop
+        left[0] -= 1
+
+    return Broken()
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_a_grant_that_breaks_off_is_whole_or_ends(bound, steps):
+    """Between any two changes: the next look completes it or it never was, and after its end nothing is left of it."""
+    setting = replace(bound.setting, ledger=broken_ledger(bound.ledger, steps))
+    if steps < 3:
+        with pytest.raises(Stop):
+            add_grant(setting, ACCOUNT, extra(), by="olga")
+    else:
+        add_grant(setting, ACCOUNT, extra(), by="olga")
+    end_grants(bound.setting)
+
+    assert ceiling(bound) == (2 if steps == 0 else 5)
+    bound.clock.move(days=7)
+    end_grants(bound.setting)
+    assert ceiling(bound) == 2
+    assert end_grants(bound.setting) == ()
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_an_end_that_breaks_off_is_completed(bound, steps):
+    """Between any two changes; with another grant still alive."""
+    add_grant(bound.setting, ACCOUNT, extra("1", START + timedelta(days=9), "w_1"), by="olga")
+    add_grant(bound.setting, ACCOUNT, extra(), by="olga")
+    bound.clock.move(days=7)
+    setting = replace(bound.setting, ledger=broken_ledger(bound.ledger, steps))
+    if steps < 3:
+        with pytest.raises(Stop):
+            end_grants(setting)
+    else:
+        end_grants(setting)
+    end_grants(bound.setting)
+
+    assert ceiling(bound) == 3
+    bound.clock.move(days=2)
+    end_grants(bound.setting)
+    assert ceiling(bound) == 2
+
+
+def test_many_workers_end_the_same_grant(bound):
+    """The one that read before the other wrote looks again, and both find it ended."""
+    add_grant(bound.setting, ACCOUNT, extra(), by="olga")
+    bound.clock.move(days=7)
+    other = bound.again().setting
+    stale = bound.ledger.records.find(grants.KIND, grants._name(ACCOUNT))  # noqa: SLF001
+    end_grants(other)
+
+    class Late:
+        """Records as they were a moment ago, at the first look."""
+
+        def __init__(self):
+            self.looked = 0
+
+        def __getattr__(self, name):
+            return getattr(bound.ledger.records, name)
+
+        def page(self, *given, **named):
+            self.looked += 1
+            return (stale,) if self.looked == 1 else ()
+
+        def find(self, *given):
+            self.looked += 1
+            return stale if self.looked == 3 else bound.ledger.records.find(*given)
+
+    class Ledger:
+        records = Late()
+
+        def __getattr__(self, name):
+            return getattr(bound.ledger, name)
+
+    late = replace(bound.setting, ledger=Ledger())
+    end_grants(late)
+    assert ceiling(bound) == 2
+    other.ledger.close()
+
+
+def test_a_grant_is_for_a_time_to_come(bound):
+    """One that is over already changes nothing."""
+    with pytest.raises(InvalidParameter, match="a moment to come"):
+        add_grant(bound.setting, ACCOUNT, extra(until=START), by="olga")
+
+    assert ceiling(bound) == 2
+
+
+def test_a_grant_is_for_owners(bound):
+    """The ledger refuses the change, and the service does not make it later in its own name."""
+    with pytest.raises(NotPermitted):
+        add_grant(bound.setting, ACCOUNT, extra(), by="zoe")
+    end_grants(bound.setting)
+    assert ceiling(bound) == 2
+    add_grant(bound.setting, ACCOUNT, extra("1"), by="olga")
+    with pytest.raises(NotPermitted):
+        add_grant(bound.setting, ACCOUNT, extra(), by="zoe")
+    end_grants(bound.setting)
+
+    assert ceiling(bound) == 3
+
+
+def test_a_grant_that_broke_off_is_not_completed_for_who_may_not(bound):
+    """On record before the ledger could refuse it: then it is dropped, and nothing is raised."""
+    setting = replace(bound.setting, ledger=broken_ledger(bound.ledger, 1))
+    with pytest.raises(Stop):
+        add_grant(setting, ACCOUNT, extra(), by="zoe")
+    end_grants(bound.setting)
+
+    assert ceiling(bound) == 2
+    assert active_grants(bound.setting, ACCOUNT) == ()
+    assert end_grants(bound.setting) == ()
+
+
+def test_an_owner_of_one_data_set_grants_nothing_on_the_people_of_several(bound):
+    """The wish waits for who may, and nothing is raised then or later."""
+    bound.ledger.grant("otto", "owner", dataset="visits", by="olga")
+    wish = wished(bound)
+    with pytest.raises(NotPermitted):
+        decide(bound.service, Caller(name="otto"), wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+    end_grants(bound.setting)
+
+    assert ceiling(bound) == 2
+    assert find_wish(bound.service, ZOE, wish.id, offer=VISITS).state == "waiting"
+
+
+def test_wishes_are_made_by_those_who_ask(bound):
+    """Not by readers, auditors or strangers; three wait at most."""
+    for caller, error in ((RAE, NotPermitted), (ARNE, NotPermitted), (EVE, NotFound)):
+        with pytest.raises(error):
+            wished(bound, caller)
+    for _ in range(3):
+        wished(bound)
+    with pytest.raises(NotPermitted, match="wait for this data already"):
+        wished(bound)
+    withdraw(bound.service, ZOE, wishes_of(bound.service, ZOE)[0].id)
+
+    assert wished(bound).state == "waiting"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"releases": "0"},
+        {"releases": "-1"},
+        {"releases": "1001"},
+        {"releases": "NaN"},
+        {"releases": "many"},
+        {"why": " "},
+        {"why": "x" * 1001},
+        {"why": "a\x00b"},
+        {"until": START},
+        {"until": START + timedelta(days=367)},
+        {"until": NEXT_WEEK.replace(tzinfo=None)},
+    ],
+)
+def test_wishes_that_cannot_be_are_refused(bound, changes):
+    """How much, why and until when are each within bounds."""
+    with pytest.raises(InvalidParameter):
+        wished(bound, **changes)
+
+    assert wishes_of(bound.service, ZOE) == ()
+
+
+def test_wishes_are_seen_by_who_made_them_and_who_decides(bound):
+    """Others cannot tell that there are any."""
+    wish = wished(bound)
+    assert wishes_of(bound.service, MAX) == ()
+    assert [one.id for one in wishes_on(bound.service, OLGA, VISITS)] == [wish.id]
+    assert wishes_on(bound.service, OLGA, CLICKS) == ()
+    assert find_wish(bound.service, ARNE, wish.id, offer=VISITS) == wish
+    for caller, name in ((MAX, wish.id), (EVE, wish.id), (MAX, "w_nothing")):
+        with pytest.raises(NotFound):
+            find_wish(bound.service, caller, name, offer=VISITS)
+    with pytest.raises(NotPermitted):
+        wishes_on(bound.service, ZOE, VISITS)
+    with pytest.raises(NotFound):
+        withdraw(bound.service, MAX, wish.id)
+
+
+def test_a_decision_is_made_once_by_an_owner_and_is_on_record(bound):
+    """With less than was wished; a second one, and one by the wisher, are refused."""
+    wish = wished(bound)
+    for caller in (ZOE, ARNE):
+        with pytest.raises(NotPermitted):
+            decide(bound.service, caller, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+    answer = Answer(grant=True, words="One will do.", releases="1", until=START + timedelta(days=2))
+    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=answer)
+    for grant in (True, False):
+        with pytest.raises(NotPermitted, match="granted already"):
+            decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=grant, words="Again."))
+    with pytest.raises(NotPermitted):
+        withdraw(bound.service, ZOE, wish.id)
+
+    assert ceiling(bound) == 3
+    assert find_wish(bound.service, ZOE, wish.id, offer=None) == decided
+    assert wish_form(decided)["decision"] == {
+        "by": "olga",
+        "at": "2026-11-16T12:00:00+00:00",
+        "words": "One will do.",
+        "releases": "1",
+        "until": "2026-11-18T12:00:00+00:00",
+        "of": "analyst",
+    }
+
+
+def test_a_declined_wish_changes_nothing(bound):
+    """But the sentence is kept."""
+    wish = wished(bound)
+    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=False, words="Not this month."))
+
+    assert ceiling(bound) == 2
+    assert (decided.state, decided.decision.words, decided.decision.releases) == ("declined", "Not this month.", None)
+
+
+def test_a_wish_about_other_data_is_not_decided_here(bound):
+    """An owner of one data set decides for that one."""
+    wish = wished(bound)
+    bound.ledger.grant("otto", "owner", dataset="clicks", by="olga")
+    with pytest.raises(NotFound):
+        decide(bound.service, Caller(name="otto"), wish.id, offer=CLICKS, answer=Answer(grant=True, words="Yes."))
+    with pytest.raises(NotFound):
+        decide(bound.service, OLGA, wish.id, offer=CLICKS, answer=Answer(grant=True, words="Yes."))
+
+    assert find_wish(bound.service, ZOE, wish.id, offer=VISITS).state == "waiting"
+
+
+def test_of_two_owners_who_decide_at_once_one_does(bound, monkeypatch):
+    """The second read the wish before the first had decided."""
+    wish = wished(bound)
+    stale = bound.ledger.records.find("wish", wish.id)
+    decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+    real = bound.ledger.records.find
+    monkeypatch.setattr(bound.ledger.records, "find", lambda kind, name: stale if kind == "wish" else real(kind, name))
+    with pytest.raises(Outdated):
+        decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Me too."))
+
+    assert ceiling(bound) == 5
