@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import anyio
 from anyio.from_thread import BlockingPortal
 
 
@@ -102,7 +103,11 @@ class Client:
         got: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
-            return sent.pop(0) if sent else {"type": "http.disconnect"}
+            if sent:
+                return sent.pop(0)
+            # Nobody hangs up before the reply is there.
+            await anyio.sleep_forever()
+            raise AssertionError
 
         async def send(message: dict[str, Any]) -> None:
             got.append(message)

@@ -152,7 +152,7 @@ def test_the_log_has_who_and_what_became_of_it_and_nothing_that_was_said(stage, 
         stage.analyst.post("/v1/queries", {**COUNT, "dataset": SECRET})
         stage.analyst.get(f"/v1/releases/{SECRET}")
         stage.analyst.get(f"/v1/me?{SECRET}=1")
-        released(stage.analyst, key="for the log")
+        released(stage.analyst, key="for-the-log")
     lines = [record for record in caplog.records if record.name == "hushcount.api"]
     told = [(line.route, line.status, line.code, line.caller, line.dataset) for line in lines]
     assert told == [

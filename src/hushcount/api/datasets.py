@@ -61,8 +61,7 @@ def _one(request: Request, name: str) -> Response:
 
 def _budget(request: Request, name: str) -> Response:
     offer = shared(request, name)
-    form = budget_form(service_of(request), caller_of(request), offer.id)
-    return answer({"dataset": offer.name, **form})
+    return answer(budget_form(service_of(request), caller_of(request), offer))
 
 
 def brief_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:

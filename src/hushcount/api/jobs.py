@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from hushcount.api.answers import joined, to_json
 from hushcount.api.left import left_form
 from hushcount.api.problems import problem_form, problem_response
-from hushcount.api.rendering import json_of
+from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.ids import with_prefix
@@ -43,18 +43,18 @@ async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response
 def job_form(request: Request, shown: Shown) -> dict[str, Any]:
     """A job without its answer. When it ended is not told: that would show how long it took."""
     job = shown.job
-    task = Order.from_json(job.body).tasks[0]
+    tasks = Order.from_json(job.body).tasks
     form: dict[str, Any] = {
         "id": job.id,
         "status": shown.state,
-        "dataset": task.dataset,
-        "question": task.question,
-        "said": dict(task.said),
+        "dataset": tasks[0].dataset,
+        "questions": [{"question": task.question, **task.said} for task in tasks],
         "analyst": job.analyst,
         "made": job.made,
     }
     if shown.state == "done":
-        form["release"] = f"/v1/releases/{with_prefix(job.id, 'r')}"
+        name = f"/v1/releases/{with_prefix(job.id, 'r')}"
+        form["releases"] = [name] if len(tasks) == 1 else [f"{name}-{place + 1}" for place in range(len(tasks))]
     elif shown.problem is not None:
         form["problem"] = problem_form(shown.problem, request_id=request.state.request_id)
     elif shown.state not in ENDED:
@@ -64,22 +64,33 @@ def job_form(request: Request, shown: Shown) -> dict[str, Any]:
 
 
 def _done(request: Request, shown: Shown) -> Response:
-    service = service_of(request)
+    """A job with its answers, and what they cost whoever asked."""
+    service, caller = service_of(request), caller_of(request)
     found = answered(service, shown.job)
-    cost = cost_form(found)
-    left = left_form(service, caller_of(request), shown.job.dataset)
-    rendering = json_of(request, found)
-    body = joined(
-        {
-            "id": to_json(shown.job.id),
-            "status": b'"done"',
-            "release": rendering.body,
-            "cost": to_json(cost),
-            "left": to_json(left),
-        }
-    )
-    headers = {"Content-Location": f"/v1/releases/{found.id}", **cost_headers(cost, left, mode=found.stored.mode)}
-    return Response(body, headers=headers, media_type="application/json")
+    cost = _sum([cost_form(one) for one in found])
+    left = left_form(service, caller, service.served.by_id(shown.job.dataset))
+    bodies = [rendered(request, one, "json").body for one in found]
+    several = len(found) > 1
+    parts = {
+        "id": to_json(shown.job.id),
+        "status": b'"done"',
+        "releases" if several else "release": b"[" + b",".join(bodies) + b"]" if several else bodies[0],
+        "cost": to_json(cost),
+        "left": to_json(left),
+    }
+    mode = "track" if any(one.stored.mode == "track" for one in found) else "enforce"
+    headers = cost_headers(cost, left, mode=mode)
+    if not several:
+        headers["Content-Location"] = f"/v1/releases/{found[0].id}"
+    return Response(joined(parts), headers=headers, media_type="application/json")
+
+
+def _sum(costs: list[dict[str, Any]]) -> dict[str, Any]:
+    """What several answers cost together."""
+    if len(costs) == 1:
+        return costs[0]
+    total = {name: round(sum(one[name] for one in costs), 6) for name in ("releases", "held", "given_back")}
+    return {**total, "repeated": all(one["repeated"] for one in costs), "each": costs}
 
 
 def cost_headers(cost: dict[str, Any], left: dict[str, Any] | None, *, mode: str) -> dict[str, str]:

@@ -1,14 +1,15 @@
-"""What is left for a caller: in releases, in questions, and when it is renewed."""
+"""What is left for a caller: in releases, in questions, and when it is renewed; of others' spending only what they may."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from hushcount.app.forms import balance_form
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.prices import left_sentence
+from hushcount.app.serving.callers import Caller, role_on
+from hushcount.app.serving.offers import Offer
+from hushcount.app.serving.prices import day
 from hushcount.app.serving.service import Service
+from hushcount.app.serving.views import Viewer, balance_view, quote_view
 from hushcount.app.words import room
 from hushcount.errors import NotPermitted
 from hushcount.ledger.ledger import Ask, Balance, Quote
@@ -16,46 +17,40 @@ from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Concentrated, Cost, Failure
 
 
-def left_form(service: Service, caller: Caller, dataset: str) -> dict[str, Any] | None:
-    """What is left for a caller on a data set, by its id; None for whoever asks no questions."""
-    quote = standard_quote(service, caller, dataset)
-    if quote is None:
-        return None
-    rooms = [(room(one.left, one.limit), one) for one in _shown(service, quote.balances) if _binds(one)]
-    least = min(rooms, key=lambda pair: pair[0], default=None)
-    return {
-        "releases": None if least is None else least[0],
-        "like_this": quote.more,
-        "renews": _renews([one for _, one in rooms]),
-        "sentence": left_sentence(quote),
-    }
+def left_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any] | None:
+    """What is left for a caller on a data set; None for whoever asks no questions."""
+    quote = standard_quote(service, caller, offer)
+    return None if quote is None else _left(quote, viewer_of(service, caller, offer))
 
 
-def budget_form(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:
+def budget_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
     """All accounts that a caller's questions on a data set are charged to, as far as they may see them."""
-    quote = standard_quote(service, caller, dataset)
-    balances = () if quote is None else _shown(service, quote.balances)
-    hidden = quote is not None and len(balances) < len(quote.balances)
+    quote, viewer = standard_quote(service, caller, offer), viewer_of(service, caller, offer)
+    balances = () if quote is None else tuple(reversed(quote.balances))
     return {
-        "left": left_form(service, caller, dataset),
-        "accounts": [balance_form(one) for one in reversed(balances)],
-        "shared": "The data's own account is shared with others, and its amounts are not shown." if hidden else None,
+        "dataset": offer.name,
+        "left": None if quote is None else _left(quote, viewer),
+        "accounts": [balance_view(balance, viewer) for balance in balances],
     }
 
 
-def standard_quote(service: Service, caller: Caller, dataset: str) -> Quote | None:
+def viewer_of(service: Service, caller: Caller, offer: Offer) -> Viewer:
+    """Who looks at a data set's accounts."""
+    role = role_on(service, caller, offer)
+    return Viewer(name=caller.name, role=role, analysts=service.config.privacy.analysts, title=offer.name)
+
+
+def standard_quote(service: Service, caller: Caller, offer: Offer) -> Quote | None:
     """What a standard release would do to the caller's accounts now; None for whoever may not ask."""
-    cost = Cost.of((Concentrated(rho=STANDARD.rho), 1), (Failure(delta=STANDARD.delta), 1))
-    token = None if caller.token is None else caller.token.id
     ask = Ask(
         analyst=caller.name,
-        dataset=dataset,
+        dataset=offer.id,
         version="none",
         query="none",
-        cost=cost,
+        cost=Cost.of((Concentrated(rho=STANDARD.rho), 1), (Failure(delta=STANDARD.delta), 1)),
         key="none",
         fresh=True,
-        token=token,
+        token=None if caller.token is None else caller.token.id,
     )
     try:
         return service.ledger.check(ask)
@@ -63,11 +58,23 @@ def standard_quote(service: Service, caller: Caller, dataset: str) -> Quote | No
         return None
 
 
-def _shown(service: Service, balances: tuple[Balance, ...]) -> tuple[Balance, ...]:
-    """Separate analysts do not see what others spent, and so not the account that all share."""
-    if service.config.privacy.analysts == "colleagues":
-        return balances
-    return tuple(one for one in balances if one.account.kind not in {"dataset", "group"})
+def _left(quote: Quote, viewer: Viewer) -> dict[str, Any]:
+    seen = [one for one in quote.balances if _binds(one) and not balance_view(one, viewer)["shared"]]
+    rooms = [room(one.left, one.limit) for one in seen if one.left is not None and one.limit is not None]
+    more, renews = quote_view(quote, viewer)["more"], _renews(seen)
+    return {
+        "releases": min(rooms, default=None),
+        "like_this": more,
+        "renews": renews,
+        "sentence": _sentence(more, renews),
+    }
+
+
+def _sentence(more: int | None, renews: datetime | None) -> str:
+    until = "" if renews is None else f" until {day(renews)}"
+    if more is None:
+        return "Nothing of your own limits questions like this."
+    return f"About {more} more question{'' if more == 1 else 's'} like this{until}."
 
 
 def _binds(balance: Balance) -> bool:

@@ -12,6 +12,7 @@ from hushcount.api import bodies
 from hushcount.api.answers import answer, page, to_json
 from hushcount.api.jobs import job_answer, job_form
 from hushcount.api.parameters import After, Key, Limit, Named, Prefer, require_key, seconds_to_wait
+from hushcount.api.readable import own_query, reaches
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import ENDED, look, waited, watched
 from hushcount.api.work import caller_of, heavy, light, service_of
@@ -82,7 +83,7 @@ async def events(request: Request, query: Named) -> Response:
 @router.delete("/queries/{query}", **said("What became of it, and whether it was free.", "not-found"))
 async def cancel(request: Request, query: Named) -> Response:
     """Cancel a question of one's own. Free if no data was read for it yet; else it is answered and stays charged."""
-    job = await light(request, queries.cancel, service_of(request), caller_of(request), query)
+    job = await light(request, own_query, request, query)
     shown = await waited(request, job, _CANCEL_WAIT)
     charged = {"cancelled": False, "done": True}.get(shown.state)
     if shown.problem is not None:
@@ -111,12 +112,14 @@ def order_of(caller: Caller, asked: list[bodies.Asked] | list[bodies.Query], mos
 def _history(request: Request, limit: int, after: str) -> Response:
     service, caller = service_of(request), caller_of(request)
     found = service.ledger.jobs.page(analyst=caller.name, before=after, size=limit + 1)
-    forms = [job_form(request, queries.show(service, job)) for job in found[:limit]]
+    # What a token does not reach is passed over, so a page may be short and still have one after it.
+    mine = [job for job in found[:limit] if reaches(caller, job.dataset)]
+    forms = [job_form(request, queries.show(service, job)) for job in mine]
     return page(forms, following=found[limit - 1].id if len(found) > limit else None)
 
 
 def _event(request: Request, shown: Shown) -> bytes:
     form = json.loads(to_json(job_form(request, shown)))
-    told = {name: form[name] for name in ("id", "status", "stage", "release", "problem") if name in form}
+    told = {name: form[name] for name in ("id", "status", "stage", "releases", "problem") if name in form}
     name = "end" if shown.state in ENDED else "stage"
     return b"event: " + name.encode() + b"\ndata: " + to_json(told) + b"\n\n"

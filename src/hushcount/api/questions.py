@@ -13,6 +13,7 @@ from hushcount.api.datasets import shared
 from hushcount.api.jobs import job_answer
 from hushcount.api.parameters import Accept, Key, Match, Named, Prefer, require_key, seconds_to_wait
 from hushcount.api.queries import OF_RELEASES
+from hushcount.api.readable import readable_release
 from hushcount.api.releases import file_response
 from hushcount.api.rendering import MEDIA, chosen_format
 from hushcount.api.routes import said, signed_router, with_body
@@ -21,7 +22,6 @@ from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving import queries, saved
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.releases import find_release
 from hushcount.app.serving.saved import Saved, saved_form
 from hushcount.app.serving.tasks import Order, Task
 from hushcount.errors import NotFound, NotPermitted
@@ -120,7 +120,7 @@ def _latest(request: Request, name: str, form: str, match: str | None) -> Respon
     dataset = saved.dataset_of_published(service, name)
     offer = None if dataset is None else _served(request, dataset)
     newest = saved.latest(service, caller, name, offer=offer)
-    return file_response(request, find_release(service, caller, newest), form, match=match, cache=_ASK_AGAIN)
+    return file_response(request, readable_release(service, caller, newest), form, match=match, cache=_ASK_AGAIN)
 
 
 def _served(request: Request, dataset: str) -> Offer | None:

@@ -15,11 +15,6 @@ JSON = "application/json"
 MEDIA = {"json": JSON, **{name: media for name, (media, _) in FORMATS.items()}}
 
 
-def json_of(request: Request, found: Answered) -> Rendering:
-    """A release as JSON."""
-    return rendered(request, found, "json")
-
-
 def rendered(request: Request, found: Answered, form: str) -> Rendering:
     """A release in a format of `MEDIA`."""
 

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 
 from fastapi import Request
 
-from hushcount.api.work import caller_of, light, service_of
+from hushcount.api.readable import readable_query
+from hushcount.api.work import light, service_of
 from hushcount.app.serving import queries
 from hushcount.app.serving.queries import Shown
 from hushcount.ledger.jobs import Job
@@ -49,12 +50,7 @@ async def watched(request: Request, job: Job, seconds: float) -> AsyncIterator[S
 
 async def look(request: Request, name: str) -> Shown:
     """A job as it stands, and as it may be seen."""
-    return await light(request, _looked, request, name)
-
-
-def _looked(request: Request, name: str) -> Shown:
-    service = service_of(request)
-    return queries.show(service, queries.find(service, caller_of(request), name))
+    return await light(request, readable_query, request, name)
 
 
 async def pause(request: Request, shown: Shown, most: float) -> None:

@@ -1,0 +1,82 @@
+"""What a caller may read: queries and releases. What is not for them and what is not there are told in the same words."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from hushcount.api.work import caller_of, service_of
+from hushcount.app.serving import queries, saved
+from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.ids import with_prefix
+from hushcount.app.serving.queries import Shown
+from hushcount.app.serving.releases import Answered, answered, find_release
+from hushcount.app.serving.service import Service
+from hushcount.app.serving.tokens import Scope
+from hushcount.errors import NotFound, NotPermitted
+from hushcount.ledger.jobs import Job
+
+_READS: tuple[Scope, ...] = ("read", "ask", "manage")
+_ACTS: tuple[Scope, ...] = ("ask", "manage")
+
+
+def missing() -> NotFound:
+    """The one answer for what is not there and for what is somebody else's."""
+    return NotFound("there is nothing of that name here, or it is not shared with you. Nothing was charged.")
+
+
+def reaches(caller: Caller, dataset: str, scopes: tuple[Scope, ...] = _READS) -> bool:
+    """Whether a caller's token goes as far as this data set, by its id; whoever has none goes everywhere they may."""
+    token = caller.token
+    if token is None:
+        return True
+    return (token.datasets is None or dataset in token.datasets) and any(scope in scopes for scope in token.scopes)
+
+
+def readable_query(request: Request, name: str) -> Shown:
+    """A query that the caller may see, as it may be seen now."""
+    service, caller = service_of(request), caller_of(request)
+    try:
+        job = queries.find(service, caller, name)
+    except (NotFound, NotPermitted):
+        raise missing() from None
+    if not reaches(caller, job.dataset):
+        raise missing()
+    return queries.show(service, job)
+
+
+def own_query(request: Request, name: str) -> Job:
+    """A query of the caller's own, asked to end."""
+    service, caller = service_of(request), caller_of(request)
+    job = service.ledger.jobs.find(name)
+    if job is None or job.analyst != caller.name or not reaches(caller, job.dataset, _ACTS):
+        raise missing()
+    return queries.cancel(service, caller, name)
+
+
+def readable_release(service: Service, caller: Caller, name: str) -> Answered:
+    """A release that the caller may read: their own, that of data they own or audit, or the newest of a published one.
+
+    An answer that has not become visible yet is not there: its id is known as soon as the question is asked, so that
+    asking for it would tell when it was made.
+    """
+    try:
+        found = find_release(service, caller, name)
+    except (NotFound, NotPermitted):
+        found = _published(service, caller, name)
+    if not reaches(caller, found.job.dataset) or queries.show(service, found.job).state != "done":
+        raise missing()
+    return found
+
+
+def _published(service: Service, caller: Caller, name: str) -> Answered:
+    job = service.ledger.jobs.find(with_prefix(name.partition("-")[0], "q")) if name.startswith("r_") else None
+    if job is None or job.state != "done":
+        raise missing()
+    try:
+        shared = saved.may_read(service, caller, name, offer=service.served.by_id(job.dataset))
+    except (NotFound, NotPermitted):
+        shared = False
+    found = [one for one in answered(service, job) if one.id == name] if shared else []
+    if not found:
+        raise missing()
+    return found[0]

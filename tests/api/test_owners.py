@@ -1,0 +1,188 @@
+"""What owners do over HTTP: data sets, limits, freezes, wishes, saved and published questions, usage, the log."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.served import CANARY, TOP, released
+
+CAUTIOUS = {**TOP, "preset": "cautious"}
+
+
+def test_a_limit_refuses_with_a_way_out_and_more_is_granted_until_a_day(fresh):
+    assert fresh.owner.put("/v1/limits", {"dataset": "events", "analyst": "ana", "releases": 1}).status == 200
+    refused = released(fresh.analyst, {**TOP, "preset": "generous"})
+    assert (refused.status, refused.code) == (403, "budget-exhausted")
+    assert refused.form["asked"]["releases"] > 1
+    assert refused.form["left"] == {"releases": 1}
+    assert refused.form["short"] == ["your own budget"]
+    assert refused.form["would_fit"]
+    assert refused.form["ask"]["owners"]
+    assert "retry-after" not in refused.headers
+    wish = fresh.analyst.post("/v1/requests", {"dataset": "events", "releases": "20", "why": "the yearly report"})
+    assert wish.status == 201
+    name = wish.form["id"]
+    assert fresh.owner.get("/v1/requests?dataset=events").form["data"][0]["id"] == name
+    assert fresh.reader.get(f"/v1/requests/{name}").code == "not-found"
+    verdict = {"grant": True, "sentence": "as agreed"}
+    assert fresh.reader.post(f"/v1/requests/{name}/decision", verdict).code == "not-found"
+    assert fresh.analyst.post(f"/v1/requests/{name}/decision", verdict).code == "not-permitted"
+    decided = fresh.owner.post(f"/v1/requests/{name}/decision", verdict)
+    assert (decided.status, decided.form["state"]) == (200, "granted"), decided.body
+    assert fresh.analyst.get(f"/v1/requests/{name}").form["decision"]["words"] == "as agreed"
+    fresh.owner.put("/v1/limits", {"dataset": "events", "releases": 100})
+    assert released(fresh.analyst, {**TOP, "preset": "generous"}, key="k2").status == 200
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"releases": "3"},
+        {"rho": "0.3", "delta": "1e-6"},
+        {"epsilon": 2, "delta": "1e-6"},
+        {"information": 100, "calls": 100},
+    ],
+)
+def test_a_limit_is_said_in_four_ways(stage, limit):
+    reply = stage.owner.put("/v1/limits", {"dataset": "events", "group": "team", "mode": "track", **limit})
+    assert reply.status == 200, reply.body
+    assert reply.form["mode"] == "track"
+    assert any(one["name"] == "team" for one in stage.owner.get("/v1/limits?dataset=events").form["data"])
+
+
+@pytest.mark.parametrize(
+    "limit", [{}, {"releases": 1, "rho": 1}, {"rho": 1}, {"releases": "1e9"}, {"analyst": "a", "group": "b", "releases": 1}]
+)
+def test_a_limit_said_otherwise_is_refused(stage, limit):
+    assert stage.owner.put("/v1/limits", {"dataset": "events", **limit}).code == "invalid-parameter"
+
+
+def test_a_tracked_limit_is_marked_in_every_answer(fresh):
+    fresh.owner.put("/v1/limits", {"dataset": "events", "releases": 1, "mode": "track"})
+    reply = released(fresh.analyst)
+    assert reply.headers["hushcount-mode"] == "track"
+    assert reply.form["release"]["enforced"] is False
+    file = fresh.analyst.get(f"/v1/releases/{reply.form['release']['id']}.csv")
+    assert file.headers["hushcount-mode"] == "track"
+    assert b"tracked" in file.body
+
+
+def test_a_freeze_stops_questions_and_not_reading(fresh):
+    before = released(fresh.analyst).form["release"]["id"]
+    assert fresh.owner.post("/v1/datasets/events/freeze", {"frozen": True, "why": "an incident"}).status == 200
+    reply = released(fresh.analyst, {**TOP, "k": 2}, key="k2")
+    assert (reply.status, reply.code, reply.form["charged"]) == (403, "frozen", False)
+    assert fresh.analyst.get(f"/v1/releases/{before}").status == 200
+    assert fresh.owner.post("/v1/datasets/events/freeze", {"frozen": False}).status == 200
+    assert released(fresh.analyst, {**TOP, "k": 2}, key="k3").status == 200
+    fresh.owner.post("/v1/freeze", {"frozen": True})
+    assert released(fresh.analyst, {**TOP, "k": 1}, key="k4").code == "frozen"
+
+
+def test_a_data_set_is_added_and_facts_are_declared(fresh):
+    body = {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}
+    assert fresh.analyst.post("/v1/datasets", body).code in {"not-found", "not-permitted"}
+    made = fresh.owner.post("/v1/datasets", body)
+    assert made.status == 201, made.body
+    assert fresh.analyst.get("/v1/datasets/more").code == "not-found"
+    facts = {"facts": {"item": {"max_items_per_user": 2, "public_items": ["x", "y"]}}}
+    assert fresh.owner.patch("/v1/datasets/more", facts).form["facts"]["item"]["public_items"] == 2
+    price = fresh.owner.post("/v1/queries", {"dataset": "more", "question": "count", "item": "item"}).form
+    assert price["expected"]["rows"] == "every one of the 2 listed items"
+    for table in ("../noise-key", "/etc/passwd", "nothing.csv"):
+        reply = fresh.owner.post("/v1/datasets", {**body, "name": "evil", "table": table})
+        assert reply.status in {400, 502}, reply.body
+    assert fresh.owner.post("/v1/datasets", {**body, "store": "nowhere"}).code == "invalid-parameter"
+
+
+def test_a_published_question_is_read_by_readers_who_never_ask(fresh):
+    made = fresh.analyst.post("/v1/questions", {"name": "weekly", "asked": CAUTIOUS})
+    assert made.status == 201, made.body
+    assert fresh.analyst.get("/v1/questions/weekly/latest.csv").code == "not-found"
+    reply = fresh.analyst.post("/v1/questions/weekly/release", Idempotency_Key="w1")
+    assert reply.status == 200, reply.body
+    assert fresh.analyst.get("/v1/questions/weekly/latest").form == reply.form["release"]
+    assert fresh.reader.get("/v1/questions/weekly/latest.csv").code == "not-found"
+    publish = {"question": made.form["id"], "name": "top-weekly"}
+    assert fresh.analyst.post("/v1/datasets/events/publish", publish).code == "not-permitted"
+    assert fresh.owner.post("/v1/datasets/events/publish", publish).status == 201
+    file = fresh.reader.get("/v1/questions/top-weekly/latest.csv")
+    assert file.status == 200
+    assert file.headers["cache-control"] == "private, no-cache"
+    assert fresh.reader.get("/v1/questions/top-weekly/latest.csv", If_None_Match=file.headers["etag"]).status == 304
+    assert fresh.reader.get(f"/v1/releases/{reply.form['release']['id']}").status == 200
+    assert fresh.stranger.get("/v1/questions/top-weekly/latest.csv").code == "not-found"
+    assert [one["name"] for one in fresh.reader.get("/v1/questions").form["data"]] == ["top-weekly"]
+    assert fresh.owner.delete("/v1/datasets/events/publish/top-weekly").status == 204
+    assert fresh.reader.get("/v1/questions/top-weekly/latest.csv").code == "not-found"
+    assert fresh.reader.get(f"/v1/releases/{reply.form['release']['id']}").code == "not-found"
+    assert fresh.analyst.delete("/v1/questions/weekly").status == 204
+
+
+def test_usage_is_numbers_and_a_picture_and_a_proposal(fresh):
+    for number in range(3):
+        released(fresh.analyst, {**CAUTIOUS, "k": number + 1}, key=f"k{number}")
+    form = fresh.auditor.get("/v1/datasets/events/usage?limits=0.1,1&window=day").form
+    assert form["analysts"] == 1
+    assert [one["stopped"] for one in form["limits"]] == [["ana"], []]
+    picture = fresh.owner.get("/v1/datasets/events/usage", Accept="image/svg+xml")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert fresh.owner.post("/v1/datasets/events/proposals", {"share": "0.9"}).form["releases"] >= 1
+    assert fresh.owner.get("/v1/datasets/events/usage?limits=a").code == "invalid-parameter"
+
+
+def test_the_log_is_whole_and_kept_heads_are_in_it(fresh):
+    released(fresh.analyst)
+    entries = fresh.auditor.get("/v1/log?dataset=events&limit=2").form
+    assert [entry["seq"] for entry in entries["data"]] == [1, 2]
+    assert entries["next"] == "2"
+    assert fresh.auditor.get("/v1/log?dataset=events&after=2").form["data"][0]["seq"] == 3
+    verdict = fresh.owner.post("/v1/log/verify").form
+    assert verdict["whole"] is True
+    again = fresh.owner.post("/v1/log/verify", {"heads": verdict["heads"]}).form
+    assert again["whole"] is True
+    forged = [{**verdict["heads"][0], "hash": "0" * 64}]
+    assert fresh.owner.post("/v1/log/verify", {"heads": forged}).form["whole"] is False
+
+
+def test_a_group_has_a_budget_of_its_own(fresh):
+    assert fresh.owner.put("/v1/groups/team", {"add": ["ana", "rea"]}).status == 200
+    fresh.owner.put("/v1/limits", {"dataset": "events", "group": "team", "releases": "0.5"})
+    refused = released(fresh.analyst)
+    assert refused.form["short"] == ["your group's budget"]
+    assert "team" in fresh.analyst.get("/v1/me").form["groups"]
+    assert fresh.owner.put("/v1/groups/team", {"remove": ["ana"]}).status == 200
+    assert released(fresh.analyst, key="k2").status == 200
+
+
+def test_other_programs_spend_from_the_same_account(fresh):
+    wish = {"dataset": "events", "cost": {"rho": "0.05", "delta": "1e-9"}, "what": "synthetic data", "lifetime": "2h"}
+    assert fresh.program.post("/v1/budget/check", wish).form["fits"] is True
+    made = fresh.program.post("/v1/budget/reservations", wish, Idempotency_Key="nightly-1")
+    assert made.status == 201, made.body
+    again = fresh.program.post("/v1/budget/reservations", wish, Idempotency_Key="nightly-1")
+    assert again.form["id"] == made.form["id"]
+    path = f"/v1/budget/reservations/{made.form['id']}"
+    assert fresh.analyst.post(f"{path}/settle", {"cost": {"rho": "0.04"}}).code == "not-found"
+    settled = fresh.program.post(f"{path}/settle", {"cost": {"rho": "0.04"}})
+    assert settled.form["charged"]["rho"].startswith("0.04")
+    assert fresh.program.delete(path).status in {200, 409}
+    updated = fresh.program.post("/v1/budget/update", wish, Idempotency_Key="nightly-2")
+    assert updated.form["charged"]["rho"].startswith("0.05")
+    dear = {**wish, "cost": {"rho": "100"}}
+    assert fresh.program.post("/v1/budget/check", dear).form["fits"] is False
+    assert fresh.program.post("/v1/budget/update", dear, Idempotency_Key="n3").code == "budget-exhausted"
+    for_ana = {**wish, "analyst": "ana"}
+    assert fresh.program.post("/v1/budget/reservations", for_ana, Idempotency_Key="n4").code == "not-permitted"
+    given = fresh.program.post("/v1/budget/reservations", wish, Idempotency_Key="n5").form["id"]
+    assert fresh.program.delete(f"/v1/budget/reservations/{given}").form["charged"] is False
+    assert fresh.program.post(f"/v1/budget/reservations/{given}/settle", {"cost": {"rho": "0.01"}}).status in {404, 409}
+
+
+def test_rare_items_show_up_nowhere(fresh):
+    released(fresh.analyst)
+    everything = [
+        fresh.owner.get(path).body.decode()
+        for path in ("/v1/queries", "/v1/log?dataset=events", "/v1/log", "/v1/datasets/events", "/v1/people", "/v1/limits")
+    ]
+    assert not any(CANARY in text for text in everything)

@@ -1,0 +1,161 @@
+"""Releases over HTTP: every format, by suffix or Accept, cached for ever; receipts; arithmetic; other people's."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from hushcount.api import rendering
+from tests.api.served import TOP, released
+
+FORMATS = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "svg": "image/svg+xml",
+    "html": "text/html; charset=utf-8",
+}
+
+
+@pytest.fixture(scope="module")
+def release(stage):
+    """A release of ana's, as it was told when it was made."""
+    return released(stage.analyst).form["release"]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_release_has_every_format_by_suffix_and_by_accept(stage, release, suffix):
+    path = f"/v1/releases/{release['id']}"
+    by_suffix = stage.analyst.get(f"{path}.{suffix}")
+    by_accept = stage.analyst.get(path, Accept=FORMATS[suffix].partition(";")[0])
+    assert by_suffix.status == by_accept.status == 200
+    assert by_suffix.headers["content-type"] == FORMATS[suffix]
+    assert by_suffix.body == by_accept.body
+    assert by_suffix.headers["etag"] == by_accept.headers["etag"]
+    assert int(by_suffix.headers["content-length"]) == len(by_suffix.body)
+
+
+def test_the_files_hold_the_rows(stage, release):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = f"/v1/releases/{release['id']}"
+    assert stage.analyst.get(path).form == release
+    rows = list(csv.DictReader(io.StringIO(stage.analyst.get(f"{path}.csv").body.decode())))
+    assert [(row["item"], int(row["count"])) for row in rows] == [(row["item"], row["count"]) for row in release["rows"]]
+    parquet = pq.read_table(io.BytesIO(stage.analyst.get(f"{path}.parquet").body))
+    arrow = pa.ipc.open_stream(stage.analyst.get(f"{path}.arrow").body).read_all()
+    assert parquet.to_pylist() == arrow.to_pylist() == release["rows"]
+    assert json.loads(parquet.schema.metadata[b"hushcount_receipt"])["id"] == release["receipt"]["id"]
+
+
+def test_a_release_may_be_kept_for_ever_and_is_not_sent_twice(stage, release):
+    path = f"/v1/releases/{release['id']}.csv"
+    first = stage.analyst.get(path)
+    assert first.headers["cache-control"] == "private, immutable, max-age=31536000"
+    assert first.headers["link"] == f'</v1/releases/{release["id"]}/receipt>; rel="describedby"'
+    for match in (first.headers["etag"], f'"other", W/{first.headers["etag"]}', "*"):
+        again = stage.analyst.get(path, If_None_Match=match)
+        assert (again.status, again.body) == (304, b"")
+        assert again.headers["etag"] == first.headers["etag"]
+    assert stage.analyst.get(path, If_None_Match='"other"').status == 200
+
+
+def test_whoever_may_not_read_it_learns_nothing_from_a_digest(stage, release):
+    etag = stage.analyst.get(f"/v1/releases/{release['id']}").headers["etag"]
+    assert stage.stranger.get(f"/v1/releases/{release['id']}", If_None_Match=etag).status == 404
+    assert stage.anybody.get(f"/v1/releases/{release['id']}", If_None_Match=etag).status == 401
+
+
+def test_a_release_is_rendered_once(stage, release, monkeypatch):
+    path = f"/v1/releases/{release['id']}"
+    expected = stage.analyst.get(path).body
+
+    def never(found):
+        raise AssertionError("rendered again")
+
+    monkeypatch.setattr(rendering, "release_form", never)
+    assert stage.analyst.get(path).body == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "accept"), [(".exe", "*/*"), ("", "application/pdf"), ("", "text/csv;q=0"), (".csv.csv", "*/*")]
+)
+def test_a_format_that_is_not_there_is_refused(stage, release, name, accept):
+    reply = stage.analyst.get(f"/v1/releases/{release['id']}{name}", Accept=accept)
+    assert reply.code in {"no-such-format", "not-found"}
+    assert reply.status in {404, 406}
+
+
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        ("text/html;q=0.1, text/csv;q=0.9", "text/csv"),
+        ("text/*", "text/csv"),
+        ("*/*", "application/json"),
+        ("image/png, image/svg+xml", "image/svg+xml"),
+        ("text/csv;q=nonsense, application/json", "application/json"),
+    ],
+)
+def test_the_wish_that_weighs_most_is_taken(stage, release, accept, media):
+    reply = stage.analyst.get(f"/v1/releases/{release['id']}", Accept=accept)
+    assert reply.headers["content-type"].partition(";")[0] == media
+
+
+def test_the_receipt_is_for_people_and_programs(stage, release):
+    form = stage.analyst.get(f"/v1/releases/{release['id']}/receipt").form
+    assert form == release["receipt"]
+    assert "events" in form["words"] or "user_id" in form["words"]
+
+
+def test_rows_are_added_up_for_nothing(stage, release):
+    items = [row["item"] for row in release["rows"]]
+    path = f"/v1/releases/{release['id']}/derive"
+    form = stage.analyst.post(path, {"deed": "sum", "items": items}).form
+    assert form["value"] == sum(row["count"] for row in release["rows"])
+    assert form["low"] < form["value"] < form["high"]
+    share = stage.analyst.post(path, {"deed": "share", "items": items[:1], "against": items}).form
+    assert 0 <= share["low"] < share["value"] < share["high"] <= 1
+    reply = stage.analyst.post(path, {"deed": "sum", "items": ["nothing"]})
+    assert (reply.status, reply.code) == (400, "invalid-parameter")
+
+
+def test_others_read_it_by_their_role(stage, release):
+    path = f"/v1/releases/{release['id']}"
+    assert stage.owner.get(path).form == stage.auditor.get(path).form == release
+    nothing = {role: stage.role(role).get("/v1/releases/r_aaaaaaaaaaaaaaaaaaaaaaaa") for role in ("reader", "program", "stranger")}
+    for role, missing in nothing.items():
+        reply = stage.role(role).get(path)
+        assert (reply.status, reply.code) == (404, "not-found")
+        assert reply.form["detail"] == missing.form["detail"]
+
+
+def test_a_token_that_is_narrowed_reads_only_what_it_reaches(stage, release):
+    hidden = stage.service.served.find("hidden").id
+    path = f"/v1/releases/{release['id']}"
+    elsewhere = stage.token("ana", scopes=("ask",), datasets=(hidden,))
+    assert elsewhere.get(path).code == "not-found"
+    assert elsewhere.get("/v1/queries").form["data"] == []
+    assert stage.token("ana", scopes=("program",)).get(path).code == "not-found"
+    assert stage.token("ana", scopes=("read",)).get(path).status == 200
+
+
+def test_items_are_hostile_text(fresh):
+    evil = ["=cmd()", "<script>alert(1)</script>", '"quoted"', "a\u2028b"]
+    data = fresh.service.config.stores[0].place
+    lines = [f'p{person},"{item.replace(chr(34), chr(34) * 2)}"' for item in evil for person in range(900)]
+    with open(f"{data}/more.csv", "w", encoding="utf-8") as file:  # noqa: PTH123  a name, not a path
+        file.write("user_id,item\n" + "\n".join(lines) + "\n")
+    made = fresh.owner.post("/v1/datasets", {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"})
+    assert made.status == 201, made.body
+    form = released(fresh.owner, {"dataset": "more", "question": "top", "item": "item", "k": 4}).form["release"]
+    assert {row["item"] for row in form["rows"]} == set(evil)
+    path = f"/v1/releases/{form['id']}"
+    assert b"<script>" not in fresh.owner.get(f"{path}.html").body
+    assert b"<script>" not in fresh.owner.get(f"{path}.svg").body
+    cells = [row[0] for row in csv.reader(io.StringIO(fresh.owner.get(f"{path}.csv").body.decode()))]
+    assert "'=cmd()" in cells
