@@ -6,7 +6,6 @@ What the variable HUSHCOUNT_FAULTS says as JSON happens in the workers alone:
     twin: a wrong ledger in place of ours.
     clock: a file with the seconds by which the wall clock is wrong.
     silence: the seconds after which a silent worker is taken for dead.
-    alone: whether there is one worker, which is the process itself.
 """
 
 from __future__ import annotations
@@ -15,20 +14,22 @@ import json
 import os
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hushcount.app.serving import running
-from hushcount.ledger import sqlite
-from hushcount.ledger.boots import this_boot
-from hushcount.ledger.store import utc_now
-from tests.faults.points import Doom, arm
-from tests.faults.twins import TWINS
+from hushcount.cli import serve as serving
+
+if TYPE_CHECKING:
+    from tests.faults.points import Doom
 
 VARIABLE = "HUSHCOUNT_FAULTS"
 
 
 def install(said: dict[str, Any]) -> None:
-    """Wrap what is to be wrapped in this process."""
+    """Wrap what is to be wrapped in this process. All is imported here: a worker that starts slowly is given up."""
+    from hushcount.app.serving import running
+    from tests.faults.points import arm
+    from tests.faults.twins import TWINS
+
     if "silence" in said:
         running.SILENCE = timedelta(seconds=said["silence"])
         running.BEAT = timedelta(seconds=said["silence"] / 5)
@@ -42,6 +43,8 @@ def install(said: dict[str, Any]) -> None:
 
 def take(folder: Path, kills: Path) -> Doom | None:
     """The next plan, for this process alone; None if all are taken."""
+    from tests.faults.points import Doom
+
     for plan in sorted(folder.glob("plan-*")):
         try:
             words = plan.read_text(encoding="utf-8")
@@ -55,6 +58,9 @@ def take(folder: Path, kills: Path) -> Doom | None:
 
 def move_clock(file: Path) -> None:
     """A wall clock that is wrong by what a file says, held against the machine's own as ours is."""
+    from hushcount.ledger import sqlite
+    from hushcount.ledger.boots import this_boot
+    from hushcount.ledger.store import utc_now
 
     def clock() -> datetime:
         return utc_now() + timedelta(seconds=float(file.read_text(encoding="utf-8") or "0"))
@@ -67,12 +73,17 @@ def move_clock(file: Path) -> None:
     sqlite.SqliteDatabase.__init__ = made  # type: ignore[method-assign, assignment]
 
 
-_SAID = json.loads(os.environ.get(VARIABLE, "{}"))
-# Workers are spawned: they import the main module under this name before anything is served.
-if __name__ == "__mp_main__" or (__name__ == "__main__" and _SAID.get("alone")):
-    install(_SAID)
+_worker = serving.worker
+
+
+def worker() -> Any:
+    """The application of one worker, in a process that is wrapped."""
+    install(json.loads(os.environ.get(VARIABLE, "{}")))
+    return _worker()
+
+
+# Workers are spawned, and import the main module first; then they ask this module for their application.
+serving.worker = worker
 
 if __name__ == "__main__":
-    from hushcount.cli.main import main
-
-    main()
+    serving.serve()

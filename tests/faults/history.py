@@ -125,7 +125,7 @@ def read_facts(ledger: SqlLedger) -> Facts:
 def _entry(seq: int, body: dict[str, Any]) -> Entry:
     ask = body.get("ask") or {}
     moves = tuple((line[0], line[1], Decimal(line[5]), Decimal(line[7])) for line in body.get("lines", ()))
-    return Entry(seq=seq, kind=body["kind"], analyst=ask.get("analyst", ""), key=ask.get("key", ""), moves=moves)
+    return Entry(seq=seq, kind=body["kind"], analyst=ask.get("analyst", ""), key=ask.get("ask_key", ""), moves=moves)
 
 
 def _stored(payload: bytes) -> Stored:
