@@ -31,10 +31,12 @@ help:  ## List these commands
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
 
-# Two processes, each file in one of them, and all tests of Spark in one, since they share a session and a cluster: see
-# tests/conftest.py. Without those of Spark: make test ARGS="-m 'not spark'"
+# Three processes on two cores, since a third of the time is waiting for disks and servers; each file in one of them, and
+# all tests of Spark in one, since they share a session and a cluster: see tests/conftest.py. Without those of Spark:
+# make test ARGS="-m 'not spark'"
+# Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package.
 test: check postgres java  ## Run all checks, then all tests
-	$(BIN)/python -m pytest -n 2 --durations=10 $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --durations=10 $(ARGS)
 
 # The ledger is tested on a real PostgreSQL: the tests start a private server of their own and stop it.
 postgres:

@@ -16,6 +16,7 @@ import numpy as np
 import overheads
 import product
 import samplers
+import serving
 import unions
 from report import Effort
 
@@ -26,6 +27,7 @@ SECTIONS = {
     "vocab": unions.measure,
     "query": unions.measure_beside_plain_query,
     "histogram": histograms.measure,
+    "served": serving.measure,
     "imports": overheads.measure_imports,
     "accounting": overheads.measure_filter,
 }

@@ -173,7 +173,7 @@ def bench(folder: Path) -> None:
         plain, fresh = [], []
         for place in range(15):
             plain.append(median(lambda _: raw.execute(query).fetchall(), 1))
-            fresh.append(median(lambda _, place=place: _must(caller.release(_top(10 + place), f"f{place}")), 1))
+            fresh.append(median(lambda _, k=place: _must(caller.release(_top(10 + k), f"f{k}")), 1))  # type: ignore[misc]
         show("raw query, ms", statistics.median(plain))
         show("fresh release, ms", statistics.median(fresh))
         allowed_ms = 1.10 * statistics.median(plain) + 15
@@ -212,8 +212,9 @@ def _must(reply: tuple[int, Any]) -> None:
 @contextmanager
 def _empty(folder: Path) -> Iterator[str]:
     """The framework alone, with one route that does nothing."""
+    words = ("uvicorn", "--app-dir", str(folder), "--port", "18761", "--no-access-log", "empty_app:app")
     process = subprocess.Popen(  # noqa: S603 (our own words)
-        [sys.executable, "-m", "uvicorn", "--app-dir", str(folder), "--port", "18761", "--no-access-log", "empty_app:app"],
+        [sys.executable, "-m", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

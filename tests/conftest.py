@@ -23,7 +23,7 @@ settings.load_profile("ci" if IN_CI else "default")
 # Tests of Spark: in a folder of that name, in a test_spark.py, or with a parameter such as "spark csv". Their names are
 # all that the process knows which hands out the tests to others.
 _OF_SPARK = re.compile(r"/spark/|/test_spark\.py::|\[spark ")
-# What takes longest begins first, so that two processes end at about the same time. All of Spark is in one of them; the
+# What takes longest begins first, so that all processes end at about the same time. All of Spark is in one of them; the
 # other compiles the kernels meanwhile, in the first file after Spark's, and so both find them made.
 _FIRST = (
     "tests/integration/spark/",

@@ -45,9 +45,20 @@ from __future__ import annotations
 import shlex
 from decimal import Decimal
 
+# Beyond these an error shows a number in short, and only the beginning of a text.
+_MANY_DIGITS, _LONGEST = 60, 300
+
 
 class HushcountError(Exception):
     """Base of all errors raised on purpose by hushcount."""
+
+
+def _brief(value: object) -> str:
+    """A value as errors show it: a number of hundreds of digits, or a text that fills the screen, is cut short."""
+    text = repr(value)
+    if isinstance(value, int | Decimal) and len(text) > _MANY_DIGITS:
+        return f"{Decimal(value):.3g}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 class InvalidParameter(HushcountError, ValueError):
@@ -55,7 +66,7 @@ class InvalidParameter(HushcountError, ValueError):
 
     def __init__(self, name: str, value: object, want: str, hint: str = "") -> None:
         self.name, self.value, self.want, self.hint = name, value, want, hint
-        super().__init__(f"{name} = {value!r} cannot be used: it must be {want}." + (f" {hint}" if hint else ""))
+        super().__init__(f"{name} = {_brief(value)} cannot be used: it must be {want}." + (f" {hint}" if hint else ""))
 
 
 class InvalidInput(HushcountError, ValueError):

@@ -489,3 +489,16 @@ def test_bad_goals_are_told():
     form = json.loads(run("advise", "--total-delta", "1e-12", "--json").stdout)
 
     assert form["promise"]["tight"] is None
+
+
+def test_colleagues_see_the_shared_account_and_not_the_questions(log):
+    """As docs/budgets.md says: an analyst sees exactly what others spent of the data's budget, and not who on what."""
+    ask(log)
+    olgas, bobs = balance(log), balance(log, "--analyst", "bob")
+    history = run("ledger", "history", log, "--analyst", "bob").stdout
+
+    assert bobs["accounts"][0]["spent"] == olgas["accounts"][0]["spent"]
+    assert bobs["accounts"][0]["questions"] == 1
+    assert olgas["charges"]
+    assert bobs["charges"] == []
+    assert "top" not in history

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from hushcount.app import answer
+from hushcount.app.charging import HELD
+from hushcount.app.request import read_list
 from hushcount.cli.main import main
+from hushcount.errors import UnreadableSource
 
 ASK = ("--user", "user", "--item", "item")
 
@@ -227,8 +234,9 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path):
     assert json.loads(run("count", log, *ASK, "--json").stdout)["rows"]["item"] == [evil]
 
 
-def test_ending_a_command_leaves_no_rows_on_disk(tmp_path):
-    """SIGTERM while people are counted: the folder for spilled rows is gone."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_ending_a_command_leaves_no_rows_on_disk(tmp_path, number, code):
+    """SIGTERM or Ctrl-C while people are counted: the folder for spilled rows is gone."""
     log = write_csv(tmp_path / "a.csv", people=400_000)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -242,11 +250,122 @@ def test_ending_a_command_leaves_no_rows_on_disk(tmp_path):
     end = time.monotonic() + 60
     while not list(scratch.glob("hushcount-*")) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, said = process.communicate(timeout=60)
 
-    assert process.returncode == 143, said
+    assert process.returncode == code, said
+    assert "charged" in said
     assert not list(scratch.glob("hushcount-*"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(RuntimeError, "Query interrupted"), (UnreadableSource, "a.csv cannot be read")]
+)
+@pytest.mark.parametrize(
+    ("stage", "sentence"), [("sight", "Nothing was charged."), ("bounded_input", "stays charged, since data was read")]
+)
+def test_ctrl_c_is_told_as_such_whatever_the_database_makes_of_it(tmp_path, monkeypatch, stage, sentence, kind, words):
+    """DuckDB swallows the interruption and fails in its own words: 130 and what was charged, not 70 or 3."""
+    log = write_csv(tmp_path / "a.csv")
+
+    def interrupted(*given: object, **named: object) -> None:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        raise kind(words)
+
+    monkeypatch.setattr(answer, stage, interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    said = run("count", log, *ASK, code=130).output
+
+    assert "stopped" in said
+    assert sentence in said
+    assert words not in said
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_fails_inside_says_whether_it_was_charged(tmp_path, monkeypatch):
+    """An error that nobody foresaw is told by its place alone, with whether anything was charged, and no other note."""
+    log = write_csv(tmp_path / "a.csv")
+    error = ValueError("secret value")
+    error.add_note("secret note")
+
+    def fails(*given: object, **named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(answer, "bounded_input", fails)
+    said = run("count", log, *ASK, code=70).output
+
+    assert "ValueError" in said
+    assert HELD in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("where", "words", "code", "sentence"),
+    [
+        ("home/secret", (), 2, "a pipe or a device and not a file"),
+        ("pipe", ("--ledger", "pipe"), 2, "a pipe or a device and not a ledger"),
+        ("pipe", ("--keys", "pipe"), 3, "no item stands in it"),
+        ("pipe.csv", (), 3, "write it to a file first"),
+    ],
+)
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, where, words, code, sentence):
+    """A pipe as the secret, the ledger, a list or the data is refused at once, free of charge, and not waited for."""
+    log = write_csv(tmp_path / "a.csv")
+    (tmp_path / "home").mkdir()
+    os.mkfifo(tmp_path / where, mode=0o600)
+    data = where if where.endswith(".csv") else log
+    # As a process: one that waits for a writer can only be ended from outside.
+    done = subprocess.run(  # noqa: S603 (our own words)
+        [sys.executable, "-m", "hushcount.cli", "count", str(data), *ASK, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == code, done.stderr
+    assert sentence in done.stderr
+    assert "othing was charged" in done.stderr
+
+
+def test_a_list_may_come_from_a_program(tmp_path):
+    """A pipe that somebody writes to, as a shell's <(...) is, is read to its end."""
+    reading, writing = os.pipe()
+    os.write(writing, b"one\n\ntwo\n")
+    os.close(writing)
+
+    assert read_list(Path(f"/dev/fd/{reading}")) == ["one", "two"]
+    os.close(reading)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("--epsilon", "1e300", "--delta", "1e-6"),
+        ("--rho", "1e40", "--delta", "1e-6"),
+        ("--releases", "1e300"),
+        ("--information", "9" * 300, "--calls", "3"),
+        ("--information", "1", "--calls", "3", "--epsilon-per", "1e200"),
+    ],
+)
+def test_a_limit_that_limits_nobody_is_refused_in_a_few_words(said):
+    """More than a million standard releases is no limit, in any currency. Before, hundreds of digits were printed."""
+    refused = run("ledger", "limit", "--all-data", *said, code=2).output
+
+    assert re.search(r"[0-9]{30}", refused) is None, refused
+    assert "cannot be used" in refused
+
+
+def test_the_largest_limit_is_told_in_a_few_words(tmp_path):
+    """A million standard releases is a limit, and no sentence about it is long."""
+    log = write_csv(tmp_path / "a.csv")
+    said = run("ledger", "limit", "--all-data", "--rho", "100000", "--delta", "0.5", "--window", "day").output
+    asked = [run("count", log, *ASK), run("budget", log, "--expert"), run("ledger", "history", log)]
+
+    assert "standard releases a day" in said
+    assert all(re.search(r"[0-9]{30}", words) is None for words in (said, *(shown.output for shown in asked)))
 
 
 def test_a_refusal_is_json_where_json_is_asked_for(tmp_path):

@@ -1,4 +1,7 @@
-"""The exact step of the audit: every mechanism of the table holds on every small table, and what is broken is found."""
+"""The exact step of the audit: a search for the worst table breaks no claim, and what is broken is found.
+
+That every mechanism of the table keeps its claim in every variant is read off the audit itself, in tests/e2e.
+"""
 
 from __future__ import annotations
 
@@ -23,28 +26,6 @@ from hushcount.noise.source import SeededSource, SystemSource
 SUBJECTS = subjects(quick=True)
 FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
 NAMES = [mechanism.name for mechanism in MECHANISMS]
-
-
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: f"{subject.name}, {subject.variant}")
-def test_every_mechanism_keeps_its_claim(subject):
-    """No pair of neighbours shows more than is claimed, nor does a run cost more than it charged."""
-    finding = exact(subject, quick=True)
-
-    assert finding.holds, finding
-    assert (finding.subject, finding.step, finding.claimed) == (subject.name, "exact", subject.claim.words)
-    assert len(finding.points) == len(finding.claim) > 20
-    assert all(seen.delta <= said.delta + 1e-9 for seen, said in zip(finding.points, finding.claim, strict=True))
-    assert max(point.delta for point in finding.points) > 0
-
-
-@pytest.mark.parametrize(
-    "name", ["weighted-laplace", "count-gaussian", "greedy", "optimal", "tsgd", "plume", "policy-gaussian", "sips"]
-)
-def test_the_claim_is_nearly_reached(name):
-    """Where a proof is tight the search finds it: a family that comes nowhere near the claim would show nothing."""
-    finding = exact(FIRST[name], quick=True)
-
-    assert any(seen.delta > 0.95 * said.delta > 0.01 for seen, said in zip(finding.points, finding.claim, strict=True))
 
 
 HELD = st.lists(st.sampled_from("aaabbc"), min_size=1, max_size=4)

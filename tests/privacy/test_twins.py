@@ -1,4 +1,4 @@
-"""Every broken twin is caught, by the step that is said to catch it, and its sound original is not accused."""
+"""What a twin's finding says, that no sound original is accused, and that every erratum and rule has a twin."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from hushcount.audit.twins.system import SYSTEM_TWINS
 from tests.architecture.test_errata import P0, P1
 
 BY_NAME = {twin.name: twin for twin in TWINS}
+# Of each step the last twin that it catches. That all are caught is read off one audit, in tests/e2e/test_audit.py.
+ONE_OF_EACH = {twin.caught_by: twin.name for twin in TWINS}
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ONE_OF_EACH.values(), ids=ONE_OF_EACH)
 def test_the_twin_is_caught(name):
     """The auditor reports it as broken, under its name, and says which step saw what on which data."""
     twin = BY_NAME[name]

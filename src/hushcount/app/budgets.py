@@ -15,6 +15,7 @@ from hushcount.accounting.spent import EXACT, Spent
 from hushcount.accounting.units import Units
 from hushcount.app.desk import Desk
 from hushcount.app.history import Deed, last_charges, sees_all
+from hushcount.app.paths import read_text
 from hushcount.errors import InvalidParameter, NotPermitted
 from hushcount.ledger import limits, proposals
 from hushcount.ledger.ledger import Account, Ask, Balance, Kind, Proof
@@ -61,7 +62,7 @@ class Suggestion:
 def read_links(path: Path) -> dict[str, Proof]:
     """The last links of every book that `ledger verify` wrote, by book."""
     try:
-        heads = json.loads(path.read_text(encoding="utf-8"))["heads"]
+        heads = json.loads(read_text(path))["heads"]
         return {head["entity"]: Proof(entity=head["entity"], seq=head["seq"], hash=head["hash"]) for head in heads}
     except (OSError, ValueError, LookupError, TypeError):
         raise InvalidParameter("against", str(path), "a file of kept links, as `verify` writes it") from None
@@ -120,14 +121,19 @@ def make_limit(typed: Mapping[str, Any], *, window: Window, mode: Mode) -> Limit
         return None
     if given == ["releases"]:
         count = amount("releases", typed["releases"])
-        if count > _MOST_RELEASES:
-            raise InvalidParameter("releases", str(typed["releases"])[:20], f"at most {_MOST_RELEASES:,}")
+        _refuse_boundless(
+            "releases", typed, worth=EXACT.multiply(min(count, Decimal(2 * _MOST_RELEASES)), STANDARD.rho)
+        )
         rho, delta = EXACT.multiply(count, STANDARD.rho), EXACT.multiply(count, STANDARD.delta)
         return limits.rho_limit(rho, delta, window=window, mode=mode)
     if given == ["information"]:
-        return limits.units_limit(_units(typed), window, mode=mode)
+        made = limits.units_limit(_units(typed), window, mode=mode)
+        _refuse_boundless("information", typed, worth=made.ceiling.rho)
+        return made
     if typed.get("delta") is None:
         raise InvalidParameter("delta", None, f"given with {given[0]}")
+    # An epsilon is worth no more rho than its own number, or hardly more, so one bound serves both.
+    _refuse_boundless(given[0], typed, worth=amount(given[0], typed[given[0]]))
     make = limits.rho_limit if given == ["rho"] else limits.epsilon_limit
     return make(typed[given[0]], typed["delta"], window=window, mode=mode)
 
@@ -155,6 +161,13 @@ def suggest(desk: Desk, *, share: Number = "0.95", window: Window = "month") -> 
     # Upwards to a whole number, since a limit must also hold the worst case of the last question.
     count = max(1, math.ceil(max(most.rho / STANDARD.rho, most.delta / STANDARD.delta)))
     return Suggestion(proposal=proposal, releases=count, curves=tuple(curves))
+
+
+def _refuse_boundless(name: str, typed: Mapping[str, Any], *, worth: Decimal) -> None:
+    """Refuse what would be told as a limit and limit nobody."""
+    if worth > _MOST_RELEASES * STANDARD.rho:
+        want, hint = f"worth at most {_MOST_RELEASES:,} standard releases", "More would limit nobody: say none instead."
+        raise InvalidParameter(name, typed[name], want, hint)
 
 
 def _units(typed: Mapping[str, Any]) -> Units:

@@ -12,11 +12,13 @@ HELD = "What was held for this question stays charged, since data was read for i
 
 
 @contextmanager
-def noting(sentence: str, kind: type[HushcountError] = HushcountError) -> Iterator[None]:
-    """Let every error of ours say whether anything was charged, unless it says so itself."""
+def noting(sentence: str, kind: type[BaseException] = BaseException) -> Iterator[None]:
+    """Let every error say whether anything was charged, also an interruption, unless it says so itself."""
     try:
         yield
     except kind as error:
-        if "charged" not in str(error) and not getattr(error, "__notes__", None):
+        # The words of others may quote data, so they decide nothing.
+        own = str(error) if isinstance(error, HushcountError) else ""
+        if "charged" not in own and not {UNCHARGED, HELD} & set(getattr(error, "__notes__", ())):
             error.add_note(sentence)
         raise

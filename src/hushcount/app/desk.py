@@ -106,5 +106,5 @@ def _named(data: Data, setting: Setting, known: Dataset | None) -> Desk:
     """The desk of a data set that is known by name; refused with the nearest name if there is none."""
     catalog = setting.catalog
     if known is None and catalog is not None:
-        known = catalog.find(data.dataset or "")
+        known = catalog.find(data.dataset or "", by=setting.analyst)
     return Desk(setting=setting, dataset=known, title=str(data) if known is None else known.name)

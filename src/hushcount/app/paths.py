@@ -1,4 +1,4 @@
-"""Paths: the files that a source names, whatever it calls them. Nothing is opened."""
+"""Paths: the files that a source names, whatever it calls them, and small texts that are read whole."""
 
 from __future__ import annotations
 
@@ -31,3 +31,18 @@ def _found(given: str) -> list[Path]:
         return [path.resolve()]
     # Not Path.glob, which takes no absolute patterns.
     return sorted(Path(file).resolve() for file in glob.glob(given, recursive=True))  # noqa: PTH207
+
+
+def read_text(path: Path) -> str:
+    """The text of a small file, or of a pipe that somebody writes to; one that nobody writes to is empty.
+
+    To open such a pipe plainly would last until somebody does, which may be never.
+    """
+    with open(path, encoding="utf-8", opener=_unwaiting) as file:
+        return file.read()
+
+
+def _unwaiting(path: str, flags: int) -> int:
+    handle = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(handle, True)
+    return handle

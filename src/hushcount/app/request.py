@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
+from hushcount.app.paths import read_text
 from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import Number
@@ -217,10 +218,15 @@ def _public_items(keys: str | Path | Sequence[str] | None) -> Items | None:
 def read_list(path: Path) -> list[str]:
     """A public list from a file: one item on each line, empty lines left out."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableSource(f"the public list {str(path)!r} cannot be read ({type(error).__name__})") from None
-    return [line for line in lines if line]
+    items = [line for line in lines if line]
+    if not items:
+        raise UnreadableSource(
+            f"the public list {str(path)!r} cannot be used: no item stands in it; write one on each line"
+        )
+    return items
 
 
 def listed(items: Sequence[str]) -> Items:

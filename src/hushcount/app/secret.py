@@ -76,9 +76,13 @@ def load_secret(home: Path) -> Secret:
 
 
 def _read(path: Path) -> Secret:
-    handle = os.open(path, os.O_RDONLY)
+    # Without waiting: to open a pipe would last until somebody writes to it.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        mode, secret = os.fstat(handle).st_mode, os.read(handle, SECRET_BYTES + 1)
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            raise _unusable(path, "it is a folder, a pipe or a device and not a file, so it is not ours")
+        secret = os.read(handle, SECRET_BYTES + 1)
     finally:
         os.close(handle)
     if len(secret) != SECRET_BYTES:

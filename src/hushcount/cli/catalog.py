@@ -55,8 +55,7 @@ def show(name: str, **given: Any) -> None:  # noqa: ANN401  as above
         from hushcount.cli.render import printable, show_json
 
         with opened_setting(given) as setting:
-            found = _catalog(setting).find(name)
-            shown = next((one for one in _catalog(setting).datasets(by=setting.analyst) if one.id == found.id), found)
+            shown = _catalog(setting).find(name, by=setting.analyst)
         if given["as_json"]:
             show_json(dataset_form(shown))
             return

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from hushcount import errors
+from hushcount.app.charging import HELD, UNCHARGED
 from hushcount.cli.hints import hint
 
 # One table for all: what the shell sees. Anything else that hushcount raises on purpose exits with 2.
@@ -41,51 +42,61 @@ class _Terminated(BaseException):
 def told(*, as_json: bool = False) -> Iterator[None]:
     """Turn errors into a sentence and an exit code; a refusal also into JSON on the output, if that is asked for."""
     ends = _Ends()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ends)
+    before = {number: signal.signal(number, ends) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
-    except errors.HushcountError as error:
-        _tell(error, as_json=as_json)
-        sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 2))
     except BrokenPipeError:
         # Whoever read our output has seen enough, as `head` does; closing the stream must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_PIPE)
-    except KeyboardInterrupt:
-        click.echo("hushcount: stopped. What was read may already have been paid for.", err=True)
-        sys.exit(_STOPPED)
-    except _Terminated:
-        click.echo("hushcount: ended. What was read may already have been paid for.", err=True)
-        sys.exit(_ENDED)
     except (click.ClickException, click.exceptions.Exit):
         raise
-    except Exception as error:
-        if ends.asked:
-            # A database that is interrupted fails with an error of its own.
-            click.echo("hushcount: ended. What was read may already have been paid for.", err=True)
-            sys.exit(_ENDED)
+    except (Exception, KeyboardInterrupt, _Terminated) as error:
+        if ends.code is not None or isinstance(error, KeyboardInterrupt):
+            # Whatever the error is: a database that is interrupted fails with one of its own.
+            sys.exit(_tell_end(error, ends.code or _STOPPED))
+        if isinstance(error, errors.HushcountError):
+            _tell(error, as_json=as_json)
+            sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 2))
         if os.environ.get("HUSHCOUNT_DEBUG"):
             raise
-        # The text of an unforeseen error may quote data, so only its kind and place are told.
-        click.echo(
-            f"hushcount: something failed inside ({_place(error)}). No value is shown, since it may be private.",
-            err=True,
-        )
-        click.echo("Set HUSHCOUNT_DEBUG=1 to see all of it on a machine where the data may be seen.", err=True)
+        _tell_unexpected(error)
         sys.exit(_UNEXPECTED)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Ends:
-    """What a signal to end does: everything is left, and so tidied up."""
+    """What a signal to end does: everything is left, and so tidied up. Remembers which exit code it asks for."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.code: int | None = None
 
     def __call__(self, number: int, frame: object) -> None:
-        del number, frame
-        self.asked = True
-        raise _Terminated
+        del frame
+        self.code = _STOPPED if number == signal.SIGINT else _ENDED
+        raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
+
+
+def _tell_end(error: BaseException, code: int) -> int:
+    """That somebody ended it, and whether anything was charged; gives the exit code."""
+    word = "stopped" if code == _STOPPED else "ended"
+    click.echo(f"hushcount: {word}. {_charged(error) or 'What was read may already have been paid for.'}", err=True)
+    return code
+
+
+def _tell_unexpected(error: BaseException) -> None:
+    """The text of an unforeseen error may quote data, so only its kind and place are told."""
+    sentence = "No value is shown, since it may be private."
+    words = [f"hushcount: something failed inside ({_place(error)}).", sentence, _charged(error)]
+    click.echo(" ".join(filter(None, words)), err=True)
+    click.echo("Set HUSHCOUNT_DEBUG=1 to see all of it on a machine where the data may be seen.", err=True)
+
+
+def _charged(error: BaseException) -> str:
+    """Whether anything was charged, if that is known. Notes of others may quote data and are left out."""
+    return next((note for note in getattr(error, "__notes__", ()) if note in {UNCHARGED, HELD}), "")
 
 
 def _tell(error: errors.HushcountError, *, as_json: bool) -> None:
@@ -109,7 +120,7 @@ def _show_refusal(error: errors.BudgetExhausted) -> None:
         show_json({"refused": dict(error.refusal)})
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -11,14 +11,7 @@ bytes are digested once more after they were counted. What this cannot see: wher
 without `/proc/self/fd`, more than `_MOST_HELD` files, Spark's workers), a folder that is exchanged and put back during
 a read; and on Spark, such a memory map.
 
-For an engine that stays open there is a copy instead: the files are copied once into a folder of the engine's own, and
-the digests are those of the copy. Nothing outside can change what is read, whatever it does to files, maps and names,
-so nothing has to be digested again: two digests for each question would cost 8 ms for a million rows (8 MB), and most
-of a second for a file of 350 MB. To keep a digest for a stamp instead, and to leave out the one after the read, would
-not be as safe: a dirty memory map changes bytes without a stamp. The copy costs room on the disk and no memory; where
-the system allows it, it has no name either, so that nobody opens it and nothing is left after a crash. To load rows
-into a table of DuckDB was measured too: the plain count was at most a fifth faster, for two to four times the file's
-size in memory, or, as a file of DuckDB, for 60 times the time of copying.
+For an engine that stays open, copies are read instead: see `engines.copies`.
 """
 
 from __future__ import annotations
@@ -26,12 +19,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import shutil
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn, TypeAlias, TypeVar, cast
 
@@ -47,7 +40,6 @@ _TICKS = 20_000_000  # nanoseconds
 _DESCRIPTORS = Path("/proc/self/fd")
 # A process may usually hold a thousand, and DuckDB opens each once more.
 _MOST_HELD = 256
-_CHUNK = 2**20
 
 
 class StampedFiles:
@@ -60,10 +52,9 @@ class StampedFiles:
         # Absolute, since the working directory may change; links stay as they are, since names tell of compression.
         self.name, self.paths = name, tuple(Path(os.path.abspath(path)) for path in paths)  # noqa: PTH100
         self._descriptors = list[int]()
-        self._own = False
         try:
             self._hold()
-            if not self._own:
+            if not self._is_private():
                 _let_settle(self._stats())
             self._stamps = [_stamp(stat) for stat in self._stats()]
         except OSError as error:
@@ -76,7 +67,7 @@ class StampedFiles:
             self._refuse()
         for path, stamp in zip(self.paths, self._stamps, strict=True):
             # What lies under the name must be what is held.
-            if self._descriptors and not self._own and (not path.exists() or _stamp(path.stat()) != stamp):
+            if self._descriptors and not self._is_private() and (not path.exists() or _stamp(path.stat()) != stamp):
                 self._refuse()
 
     def stats(self) -> list[os.stat_result]:
@@ -92,8 +83,16 @@ class StampedFiles:
         while self._descriptors:
             os.close(self._descriptors.pop())
 
+    def holds(self, descriptor: int, number: int) -> bool:
+        """Whether an open file is one of these, unchanged."""
+        return _stamp(os.fstat(descriptor)) == self._stamps[number]
+
     def _hold(self) -> None:
         """Hold nothing."""
+
+    def _is_private(self) -> bool:
+        """Whether nobody else writes these files."""
+        return False
 
     def _stats(self) -> list[os.stat_result]:
         return [os.fstat(held) for held in self._descriptors] or [path.stat() for path in self.paths]
@@ -102,18 +101,37 @@ class StampedFiles:
         raise UnreadableSource(f"{self.name} changed since it was opened; open it again and ask once more")
 
 
-class HeldFiles(StampedFiles):
-    """Files of one source, held open. Any number of threads may read them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """A file where it was met: what it is recognised by, beside its bytes."""
 
-    Args:
-        files: the files.
-        folder: a private folder to copy them into; then the copies are read. None: they are read where they are.
+    path: Path
+    device: int
+    inode: int
+    links: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """Copies of files in a private folder, read instead of them. `engines.copies` makes them.
+
+    Attributes:
+        paths: the copies; each name ends as that of its file.
+        met: the files that they are copies of.
+        kept: whether they are left for others; else they are gone with whoever holds them.
     """
 
-    def __init__(self, files: Files, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._met: list[tuple[Path, os.stat_result]] | None = None
-        super().__init__(files.name, files.paths)
+    paths: tuple[Path, ...]
+    met: tuple[Met, ...]
+    kept: bool
+
+
+class HeldFiles(StampedFiles):
+    """Files of one source, held open; or copies of them. Any number of threads may read them."""
+
+    def __init__(self, files: Files, copies: Copies | None = None) -> None:
+        self._copies = copies
+        super().__init__(files.name, files.paths if copies is None else copies.paths)
         self.format = files.format
         self._digests: list[bytes] | None = None
         self._digesting = threading.Lock()
@@ -123,14 +141,9 @@ class HeldFiles(StampedFiles):
         """How many bytes there are, as they lie on disk."""
         return sum(size for size, *_ in self._stamps)
 
-    @property
-    def is_copied(self) -> bool:
-        """Whether copies are read, which nobody else can change."""
-        return self._own
-
-    def met(self) -> list[tuple[Path, os.stat_result]]:
-        """Where the files really are, and what the system says of them; of copied ones, as it was then."""
-        return self._met or [(path.resolve(), stat) for path, stat in zip(self.paths, self.stats(), strict=True)]
+    def met(self) -> tuple[Met, ...]:
+        """Where the files really are; of copied ones, where they were then."""
+        return met(self) if self._copies is None else self._copies.met
 
     def is_compressed(self, number: int) -> bool:
         """Whether a file is compressed, by its name: through a descriptor nobody sees that."""
@@ -167,7 +180,7 @@ class HeldFiles(StampedFiles):
 
         A program that had dirtied a page of a memory map before we came writes into it without a new time.
         """
-        if self._digests is not None and not self._own:
+        if self._digests is not None and self._copies is None:
             if [self.read(number, digest) for number in range(len(self.paths))] != self._digests:
                 self._refuse()
             self.check()
@@ -186,21 +199,23 @@ class HeldFiles(StampedFiles):
         return f"{self.format}-{hashlib.blake2b(joined, digest_size=16).hexdigest()}"
 
     def _hold(self) -> None:
-        if self._folder is not None:
-            self._copy(self._folder)
+        passing = self._copies is not None and not self._copies.kept and _DESCRIPTORS.is_dir()
         if len(self.paths) <= _MOST_HELD:
             for path in self.paths:
                 self._descriptors.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
-                if self._own and _DESCRIPTORS.is_dir():
+                if passing:
                     path.unlink()
 
-    def _copy(self, folder: Path) -> None:
-        """Copy all files, and see to it that none changed meanwhile: half of one state and half of another is none."""
-        origins = StampedFiles(self.name, self.paths)
-        self._met = [(path.resolve(), stat) for path, stat in zip(origins.paths, origins.stats(), strict=True)]
-        self.paths = tuple(_copied(path, folder, number) for number, path in enumerate(origins.paths))
-        origins.check()
-        self._own = True
+    def _is_private(self) -> bool:
+        return self._copies is not None
+
+
+def met(files: StampedFiles) -> tuple[Met, ...]:
+    """Files as they are met now."""
+    return tuple(
+        Met(path=path.resolve(), device=stat.st_dev, inode=stat.st_ino, links=stat.st_nlink)
+        for path, stat in zip(files.paths, files.stats(), strict=True)
+    )
 
 
 @contextmanager
@@ -208,14 +223,6 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """The decompressed bytes of a file by its name, as a worker reads it."""
     with path.open("rb") as raw, _plain(raw, path) as file:
         yield file
-
-
-def _copied(path: Path, folder: Path, number: int) -> Path:
-    """A copy that its owner alone may read; its name ends as the file's own, since that tells of compression."""
-    copy = folder / f"{number}{path.suffix}"
-    with path.open("rb") as origin, open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as to:  # noqa: PTH123
-        shutil.copyfileobj(origin, to, _CHUNK)
-    return copy
 
 
 def _plain(raw: IO[bytes], path: Path) -> IO[bytes]:

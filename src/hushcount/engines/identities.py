@@ -46,11 +46,11 @@ def rows_identity(key: bytes, *, rows: int, total: int, version: Callable[[], st
 def see_files(files: HeldFiles, key: bytes) -> Sighting:
     """Files as they are met now."""
     finds, binds = list[Identity](), list[Identity]()
-    for (path, stat), digest in zip(files.met(), files.digests(), strict=True):
+    for met, digest in zip(files.met(), files.digests(), strict=True):
         # A digest of the digest is as good as one of the bytes, and they are read once.
-        same = [_identity("path", str(path)), _identity("bytes", keyed(key, b"bytes", digest))]
-        inode = _identity("inode", f"{stat.st_dev}:{stat.st_ino}")
-        finds += [*same, inode] if stat.st_nlink > 1 else same
+        same = [_identity("path", str(met.path)), _identity("bytes", keyed(key, b"bytes", digest))]
+        inode = _identity("inode", f"{met.device}:{met.inode}")
+        finds += [*same, inode] if met.links > 1 else same
         binds += [*same, inode]
     return Sighting(title=_title(files), finds=tuple(dict.fromkeys(finds)), binds=tuple(dict.fromkeys(binds)))
 
@@ -77,7 +77,7 @@ def see_frame() -> Sighting:
 
 
 def _title(files: HeldFiles) -> str:
-    paths = [path for path, _ in files.met()]
+    paths = [met.path for met in files.met()]
     if len(paths) == 1:
         return paths[0].name.partition(".")[0] or paths[0].name
     folder = os.path.commonpath([path.parent for path in paths])

@@ -219,6 +219,10 @@ def _missing(given: str) -> str:
         return f"{given!r} cannot be read: the directory holds no data files; {_ENDS}"
     if glob.has_magic(given):
         return f"{given!r} cannot be read: no file matches the pattern; try: ls {given}"
+    if path.exists():
+        return (
+            f"{given!r} cannot be read: it is a pipe or a device, which can be read only once; write it to a file first"
+        )
     siblings = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     near = get_close_matches(path.name, siblings, n=1)
     hint = f"did you mean {os.fspath(path.with_name(near[0]))!r}?" if near else "check the name and the directory"

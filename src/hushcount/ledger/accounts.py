@@ -88,25 +88,36 @@ def moved(state: State, entity: str) -> State:
     return replace(state, name=entity) if state.kind == "dataset" else replace(state)
 
 
-def merge(mine: State, theirs: State, *, at: int) -> State:
+def merge(mine: State, theirs: State, *, at: int, common: State | None = None) -> State:
     """Two accounts as one, when populations are joined at a moment: nothing that was spent is lost or freed.
 
     Totals add up. What was spent in windows that are still open adds up, and the later end wins. If only the other
     one's window is open it counts from now on, so that nothing which an earlier window of ours paid for seems to be
     paid by this one.
+
+    `common` is the account that one of the two was copied from, as it was then. Totals only ever grow, so both still
+    hold all of it, and it counts once. Of windows that is known only while neither was renewed since; and what was held
+    then is left in twice, since the copy took it for spent and the other one may have settled for less.
     """
+    shared = common or State(*mine.payer)
     both = replace(
         mine,
-        queries=mine.queries + theirs.queries,
+        queries=mine.queries + theirs.queries - shared.queries,
         reserved=mine.reserved + theirs.reserved,
-        lifetime=mine.lifetime + theirs.lifetime,
+        lifetime=mine.lifetime + theirs.lifetime - shared.lifetime,
     )
     if at >= theirs.until:
         return both
     if at >= mine.until:
         return replace(both, period=theirs.period, opened=at, until=theirs.until, spent=theirs.spent)
     last = mine if mine.until >= theirs.until else theirs
-    return replace(both, period=last.period, until=last.until, spent=mine.spent + theirs.spent)
+    twice = shared.spent if mine.opened == theirs.opened == shared.opened else _ZERO
+    return replace(both, period=last.period, until=last.until, spent=mine.spent + theirs.spent - twice)
+
+
+def by_payer(rows: Iterable[Iterable[Any]], entity: str) -> dict[Payer, State]:
+    """The accounts that an entry of the log tells, as they are called in the book of `entity`."""
+    return {state.payer: state for state in (moved(from_row(row), entity) for row in rows)}
 
 
 def inherit(state: State, *, at: int) -> State:

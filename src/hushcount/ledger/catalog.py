@@ -102,8 +102,8 @@ class Catalog(Protocol):
     def datasets(self, *, by: str) -> tuple[Dataset, ...]:
         """All data sets by name; those that are not the owner's or auditor's to see in full, without identities."""
 
-    def find(self, name: str) -> Dataset:
-        """The data set of this name, or that was once declared under it.
+    def find(self, name: str, *, by: str) -> Dataset:
+        """The data set of this name, or that was once declared under it; its identities as in `datasets`.
 
         Raises:
             UnknownDataset: there is none; the text has the nearest name.
@@ -115,7 +115,8 @@ class Catalog(Protocol):
     def join(self, name: str, other: str, *, by: str) -> Dataset:
         """Make the populations of two data sets one: what was spent on either adds up, stored answers stay free.
 
-        The population of `name` stays, with its limits and roles; that of `other` is closed and its data sets move.
+        The population of `name` stays, with its limits and roles; that of `other` is closed and its data sets move. If
+        one of them left the other, what they shared then counts once; what they share by a longer way counts twice.
 
         Raises:
             JoinRefused: a query is running on `other`, or it has limits or roles of its own that `name` has not.

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from hushcount.errors import Frozen, InvalidParameter, JoinRefused
 from hushcount.ledger import asks, cataloguing, datasets
-from hushcount.ledger.accounts import ACCOUNT_COLUMNS, Payer, State, from_row, inherit, merge, moved, to_row
+from hushcount.ledger.accounts import ACCOUNT_COLUMNS, Payer, State, by_payer, from_row, inherit, merge, moved, to_row
 from hushcount.ledger.book import Book, lock_book, new_book
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.datasets import DatasetRow
@@ -118,13 +119,30 @@ def _take_over(kept: Book, closed: Book, *, by: str) -> None:
     closed.append("close", by, into=kept.entity)
     states = _states(closed)
     lines = [list(to_row(state)) for state in states]
-    kept.append("join", by, other=closed.entity, seq_there=closed.seq, hash_there=closed.head, accounts=lines)
+    common = _common(kept, closed)
+    there = {"other": closed.entity, "seq_there": closed.seq, "hash_there": closed.head}
+    kept.append("join", by, **there, accounts=lines, common=common)
+    shared = by_payer(common, kept.entity)
     for theirs in (moved(state, kept.entity) for state in states):
         (mine,) = kept.load([theirs.payer])
-        kept.save(merge(mine, theirs, at=kept.now))
+        kept.save(merge(mine, theirs, at=kept.now, common=shared.get(theirs.payer)))
     _adopt(kept, closed, only=None, by=by)
     closed.flush()
     kept.flush()
+
+
+def _common(kept: Book, closed: Book) -> list[list[Any]]:
+    """The accounts as they were when one of the two books left the other; none if neither did.
+
+    Only that one step is looked at. What two books share by a longer way, such as two that left the same third, is
+    counted in both: how much of it a window still holds could not be told from the entries alone.
+    """
+    for child, parent in ((kept, closed), (closed, kept)):
+        ((text,),) = kept.transaction.fetch("SELECT body FROM log WHERE entity = ? AND seq = 1", child.entity)
+        first = json.loads(text)
+        if first["kind"] == "split" and first["other"] == parent.entity:
+            return list(first["accounts"])
+    return []
 
 
 def _adopt(book: Book, other: Book, *, only: tuple[str, str] | None, by: str) -> None:

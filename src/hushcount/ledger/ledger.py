@@ -414,6 +414,9 @@ class Ledger(Rules, Protocol):
         everything in them that was spent, so that nothing is freed.
         """
 
+    def heads(self) -> tuple[Proof, ...]:
+        """The newest link of every book, to be kept elsewhere; what `verify` tells too, without a replay."""
+
     def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
         """Replay every book: chain, balances, stored answers; with `anchors`, that kept links are still in it."""
 

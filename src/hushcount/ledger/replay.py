@@ -38,6 +38,8 @@ class _Sides:
     merged: str | None
     parted: dict[tuple[str, int], Parting]
     came: list[Parting]
+    origin: Parting | None
+    common: list[tuple[str, frozenset[Row]]]
     adopted: list[tuple[str, int, str]]
     digests: dict[int, str]
 
@@ -61,11 +63,14 @@ def verify(transaction: Transaction, anchors: Mapping[str, Proof]) -> Verdict:
             merged=book.merged,
             parted=book.parted,
             came=book.came,
+            origin=book.origin,
+            common=book.common,
             adopted=book.adopted,
             digests={number: release[-1] for number, release in book.releases.items()},
         )
         heads.append(Proof(entity=entity, seq=book.seq, hash=book.head))
     problems += _disagreements(sides, populations)
+    problems += _not_common(sides)
     problems += _strangers(transaction, set(sides))
     problems += _missing(transaction, {name: proof for name, proof in anchors.items() if name not in sides})
     return Verdict(problems=tuple(problems[:_REPORTED]), heads=tuple(heads))
@@ -177,6 +182,15 @@ def _disagreements(sides: Mapping[str, _Sides], populations: set[str]) -> Iterat
     for entity in sorted(populations):
         if entity not in sides or sides[entity].merged is not None:
             yield f"the catalog has data sets of {entity!r}, whose book is not open"
+
+
+def _not_common(sides: Mapping[str, _Sides]) -> Iterator[str]:
+    """What a join took off although neither book began with exactly these accounts of the other."""
+    begun = {(entity, book.origin.other): book.origin.accounts for entity, book in sides.items() if book.origin}
+    for entity, book in sides.items():
+        for other, rows in book.common:
+            if rows not in (begun.get((entity, other)), begun.get((other, entity))):
+                yield f"book {entity!r}: what it is said to have had in common with {other!r} is not what it was"
 
 
 def _missing(transaction: Transaction, anchors: Mapping[str, Proof]) -> Iterator[str]:

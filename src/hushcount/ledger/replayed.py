@@ -10,7 +10,7 @@ from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
-from hushcount.ledger.accounts import Past, Payer, State, from_row, inherit, merge, moved, reopen, to_row
+from hushcount.ledger.accounts import Past, Payer, State, by_payer, from_row, inherit, merge, reopen, to_row
 from hushcount.ledger.asks import ANSWER_COLUMNS
 from hushcount.ledger.book import NEVER
 from hushcount.ledger.chain import START, canonical
@@ -51,6 +51,8 @@ class Replayed:
         past: every window that an account had, and what was spent in it.
         parted: for each population that took accounts from here, and the entry that says so, what they were.
         came: the accounts that came from elsewhere.
+        origin: those that this book began with, if it left another one.
+        common: for each population that was joined, the accounts that both are said to have had when they parted.
         adopted: stored answers that came from elsewhere: whence, their number there, and the hash of their bytes.
         moved: when accounts came from elsewhere last.
         redacted: how many entries were rewritten, and the hash of what their hashes were.
@@ -68,6 +70,8 @@ class Replayed:
     holders: set[Row] = field(default_factory=set)
     parted: dict[tuple[str, int], Parting] = field(default_factory=dict)
     came: list[Parting] = field(default_factory=list)
+    origin: Parting | None = None
+    common: list[tuple[str, frozenset[Row]]] = field(default_factory=list)
     adopted: list[tuple[str, int, str]] = field(default_factory=list)
     moved: int = 0
     redacted: tuple[int, str] = (0, "")
@@ -146,16 +150,29 @@ class Replayed:
             if kind == "close" and any(ask["state"] == "open" for ask in self.asks.values()):
                 self.complain(body, "a book was closed while a query was running")
         else:
-            rows = frozenset(tuple(row) for row in body["accounts"])
-            self.came.append(
-                Parting(other=body["other"], seq=body["seq_there"], hash=body["hash_there"], accounts=rows)
-            )
-            self.moved = body["at"]
-            for row in body["accounts"]:
-                theirs = moved(from_row(row), self.entity)
-                mine = self.accounts.get(theirs.payer, State(*theirs.payer))
-                joined = kind == "join"
-                self._put(merge(mine, theirs, at=body["at"]) if joined else inherit(theirs, at=body["at"]))
+            self._come(body)
+
+    def _come(self, body: Mapping[str, Any]) -> None:
+        """Accounts that come: all that a new book begins with, or those of a book that is joined to this one."""
+        came = Parting(
+            other=body["other"], seq=body["seq_there"], hash=body["hash_there"], accounts=_frozen(body["accounts"])
+        )
+        self.came.append(came)
+        self.moved = body["at"]
+        arriving = by_payer(body["accounts"], self.entity)
+        if body["kind"] == "split":
+            self.origin = came
+            for theirs in arriving.values():
+                self._put(inherit(theirs, at=body["at"]))
+            return
+        # Joins of earlier versions added all of it up, and say nothing of what was common.
+        common = body.get("common", [])
+        if common:
+            self.common.append((body["other"], _frozen(common)))
+        shared = by_payer(common, self.entity)
+        for payer, theirs in arriving.items():
+            mine = self.accounts.get(payer, State(*payer))
+            self._put(merge(mine, theirs, at=body["at"], common=shared.get(payer)))
 
     def _adopt(self, body: Mapping[str, Any]) -> None:
         release, number = body["release"], body["answer"]
@@ -231,3 +248,7 @@ class Replayed:
             past[-1] = now
         else:
             past.append(now)
+
+
+def _frozen(rows: Iterable[Iterable[Any]]) -> frozenset[Row]:
+    return frozenset(tuple(row) for row in rows)

@@ -128,6 +128,12 @@ class SqlLedger(SqlRules):
         """See `Ledger.set_clock`."""
         return run(self._database, lambda open_: timekeeping.set_clock(open_, deed, by=by))
 
+    def heads(self) -> tuple[Proof, ...]:
+        """See `Ledger.heads`."""
+        with self._database.reading() as transaction:
+            rows = transaction.fetch("SELECT entity, seq, head FROM books WHERE seq > 0 ORDER BY entity")
+        return tuple(Proof(entity=entity, seq=seq, hash=head) for entity, seq, head in rows)
+
     def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
         """See `Ledger.verify`."""
         with self._database.reading() as transaction:

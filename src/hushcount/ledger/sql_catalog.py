@@ -8,9 +8,10 @@ from hushcount.errors import InvalidParameter
 from hushcount.ledger import cataloguing, datasets, joining
 from hushcount.ledger.book import rule_book
 from hushcount.ledger.catalog import ColumnFacts, Dataset, Registered
+from hushcount.ledger.datasets import DatasetRow
 from hushcount.ledger.names import column, named
 from hushcount.ledger.standing import standing
-from hushcount.ledger.store import Database, run
+from hushcount.ledger.store import Database, Transaction, run
 from hushcount.model.identities import Identity, Sighting
 
 
@@ -49,18 +50,12 @@ class SqlCatalog:
     def datasets(self, *, by: str) -> tuple[Dataset, ...]:
         """See `Catalog.datasets`."""
         with self._database.reading() as transaction:
-            found = []
-            for row in datasets.every_dataset(transaction):
-                full = standing(transaction, by, row.entity, dataset=row.id).sees_all
-                known = datasets.identities_of(transaction, row.id) if full else []
-                found.append(datasets.to_value(row, known))
-            return tuple(found)
+            return tuple(_as_seen(transaction, row, by=by) for row in datasets.every_dataset(transaction))
 
-    def find(self, name: str) -> Dataset:
+    def find(self, name: str, *, by: str) -> Dataset:
         """See `Catalog.find`."""
         with self._database.reading() as transaction:
-            row = datasets.find(transaction, name)
-            return datasets.to_value(row, datasets.identities_of(transaction, row.id))
+            return _as_seen(transaction, datasets.find(transaction, name), by=by)
 
     def rename(self, name: str, new: str, *, by: str) -> Dataset:
         """See `Catalog.rename`."""
@@ -84,6 +79,12 @@ class SqlCatalog:
     def declare(self, name: str, facts: Mapping[str, ColumnFacts], *, by: str) -> Dataset:
         """See `Catalog.declare`."""
         return run(self._database, lambda open_: cataloguing.declare(rule_book(open_), name, facts, by=by))
+
+
+def _as_seen(transaction: Transaction, row: DatasetRow, *, by: str) -> Dataset:
+    """A data set as this person may see it: paths and digests tell where data lies, which is not for analysts."""
+    full = standing(transaction, by, row.entity, dataset=row.id).sees_all
+    return datasets.to_value(row, datasets.identities_of(transaction, row.id) if full else [])
 
 
 def _checked_name(name: str | None) -> None:

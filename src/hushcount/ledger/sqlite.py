@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -301,14 +302,18 @@ def _unkept(path: Path, error: OSError) -> LedgerUnavailable:
 def _refuse_foreign(path: Path) -> None:
     """Look at a file without SQLite, which would write to it: whatever is not a ledger is left as it is."""
     try:
+        # Before it is opened: to open a pipe would last until somebody writes to it.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise LedgerForeign(
+                f"{str(path)!r} is a folder, a pipe or a device and not a ledger; name another place. Nothing was "
+                "charged."
+            )
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
     except FileNotFoundError:
         raise LedgerMissing(
             f"there is no ledger at {str(path)!r}; none is made by opening it, so that no budget is forgotten."
         ) from None
-    except IsADirectoryError:
-        raise LedgerForeign(f"{str(path)!r} is a folder and not a ledger; name another place.") from None
     if not header:
         raise LedgerForeign(
             f"the file {str(path)!r} is empty, so it is not a ledger; if it was one, put it back from a backup. If "

@@ -18,7 +18,8 @@ State: TypeAlias = tuple[Words, Words, Words, Words]
 KEY_BYTES = 16
 # Four state arrays and two temporaries of this length stay in a core's second-level cache.
 _CHUNK = 1 << 13
-_ROTATE = {r: (np.uint64(r), np.uint64(64 - r)) for r in (13, 16, 17, 21, 32)}
+# Arrays without a dimension: of a scalar NumPy makes one at each call, and for few rows that is most of the time.
+_ROTATE = {r: (np.array(r, dtype=np.uint64), np.array(64 - r, dtype=np.uint64)) for r in (13, 16, 17, 21, 32)}
 
 
 def start(key: bytes, rows: int, *, wide: bool) -> State:
@@ -130,6 +131,6 @@ def _rounds(state: State, times: int) -> None:
 
 def _rotate(value: Words, by: int, spare: Words) -> None:
     left, right = _ROTATE[by]
-    np.right_shift(value, right, out=spare)
-    value <<= left
-    value |= spare
+    np.right_shift(value, right, spare)
+    np.left_shift(value, left, value)
+    np.bitwise_or(value, spare, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from hushcount.errors import CostOverrun
 from hushcount.ledger import joining
 from hushcount.ledger.book import lock_book, rule_book
 from hushcount.ledger.catalog import ColumnFacts
-from hushcount.ledger.chain import link
+from hushcount.ledger.chain import canonical, link
 from hushcount.ledger.limits import rho_limit
 from hushcount.ledger.replay import verify
 from hushcount.ledger.schema import TABLES
@@ -200,3 +201,25 @@ def test_accounts_that_were_made_up_in_a_join_are_found(ledger, store):
 
     assert body != forged
     assert any("are not those that went there" in problem for problem in problems)
+
+
+def test_what_was_made_up_to_be_common_is_found(ledger, store):
+    """A join that takes off more than the two had shared when they parted is found by what the split says."""
+    known(ledger, "week 1", "week 2")
+    ledger.catalog.join("week 1", "week 2", by=OWNER)
+    answered(ledger, ask("q", dataset="week 1"))
+    ledger.catalog.split("week 2", by=OWNER)
+    ledger.catalog.join("week 1", "week 2", by=OWNER)
+    database = store.database()
+    with database.writing() as rows:
+        where = (
+            "entity = 'week 1' AND seq = (SELECT max(seq) FROM log WHERE entity = 'week 1' AND body LIKE '%common%')"
+        )
+        ((body,),) = rows.fetch(f"SELECT body FROM log WHERE {where}")  # noqa: S608
+        said = json.loads(body)
+        said["common"] = [[*row[:6], *(["0.09"] * 6)] for row in said["common"]]
+        forged = canonical(said)
+        rows.write([(f"UPDATE log SET body = ?, hash = ? WHERE {where}", (forged, link(forged)))])  # noqa: S608
+    database.close()
+
+    assert any("in common with 'week 2 apart'" in problem for problem in ledger.verify().problems)

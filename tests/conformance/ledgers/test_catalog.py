@@ -49,7 +49,7 @@ def test_data_is_known_by_any_identity_and_gathers_more(ledger):
 
     assert {registered.dataset.id for registered in found} == {"data"}
     assert not any(registered.new for registered in found)
-    assert {str(i) for i in ledger.catalog.find("data").identities} == {
+    assert {str(i) for i in ledger.catalog.find("data", by=OWNER).identities} == {
         "bytes:p1", "bytes:b1", "bytes:b2", "bytes:p9", "bytes:b3", "bytes:p7",
     }  # fmt: skip
 
@@ -169,7 +169,7 @@ def test_a_declared_name_is_in_addition(ledger):
     later = register(ledger, sighting("b7"), name="turnover")
 
     assert (first.id, first.name) == ("sales", "sales")
-    assert alias.id == later.id == ledger.catalog.find("turnover").id == "sales"
+    assert alias.id == later.id == ledger.catalog.find("turnover", by=OWNER).id == "sales"
     assert ledger.catalog.lookup(sighting("b7")).id == "sales"
 
 
@@ -212,7 +212,7 @@ def test_unknown_names_are_told_with_the_nearest(ledger):
     register(ledger, sighting("b1", title="purchases"))
 
     with pytest.raises(UnknownDataset, match="Did you mean 'purchases'"):
-        ledger.catalog.find("purchase")
+        ledger.catalog.find("purchase", by=OWNER)
 
 
 def test_a_renamed_data_set_is_found_by_both_names(ledger):
@@ -227,7 +227,7 @@ def test_a_renamed_data_set_is_found_by_both_names(ledger):
         ledger.catalog.rename("purchases", "mine", by="ann")
 
     assert (renamed.id, renamed.name) == ("events", "purchases")
-    assert ledger.catalog.find("events").id == ledger.catalog.find("purchases").id == "events"
+    assert ledger.catalog.find("events", by=OWNER).id == ledger.catalog.find("purchases", by=OWNER).id == "events"
     assert other.name == "events-2"
     assert ledger.catalog.rename("purchases", "events", by=OWNER).name == "events"
     assert not ledger.verify().problems
@@ -244,7 +244,7 @@ def test_facts_are_declared_by_column(ledger):
     with pytest.raises(NotPermitted):
         ledger.catalog.declare("events", {"page": ColumnFacts()}, by="ann")
 
-    assert ledger.catalog.find("events").facts == {"page": page}
+    assert ledger.catalog.find("events", by=OWNER).facts == {"page": page}
     assert not ledger.verify().problems
 
 
@@ -257,6 +257,21 @@ def test_analysts_see_names_and_owners_everything(ledger):
     assert set(seen["ann"]) == set(seen["ada"]) == {"clicks", "events", "visits"}
     assert seen["ann"]["events"] == ()
     assert [str(i) for i in seen["ada"]["events"]] == [str(i) for i in seen[OWNER]["events"]] == ["bytes:b1"]
+
+
+def test_a_name_leads_an_analyst_to_no_identity(ledger):
+    """Found by name, a data set shows where it lies to owners and auditors, also of it alone, and to nobody else.
+
+    Before, `find` gave paths and digests to whoever knew a name.
+    """
+    ledger.grant("ada", "auditor", by=OWNER)
+    ledger.grant("oscar", "owner", by=OWNER, entity="visits")
+    register(ledger, sighting("b1", title="events"))
+    known_by = {name: ledger.catalog.find("events", by=name).identities for name in ("ann", "oscar", "ada", OWNER)}
+
+    assert known_by["ann"] == known_by["oscar"] == ()
+    assert [str(i) for i in known_by["ada"]] == [str(i) for i in known_by[OWNER]] == ["bytes:b1"]
+    assert ledger.catalog.find("visits", by="oscar").identities
 
 
 ADDRESS = "postgresql://ann:hunter2@db:5432/sales?password=hunter2"

@@ -59,7 +59,7 @@ def test_joined_accounts_add_up(weeks):
     answered(weeks, ask("c", dataset="week 2", analyst="bob"))
     joined = weeks.catalog.join("week 1", "week 2", by=OWNER)
 
-    assert joined.population == weeks.catalog.find("week 2").population == "week 1"
+    assert joined.population == weeks.catalog.find("week 2", by=OWNER).population == "week 1"
     assert rho(weeks, dataset("week 1")) == ("0.4", "0.4")
     assert rho(weeks, analyst("ann", "week 1")) == rho(weeks, group("team", "week 1")) == ("0.3", "0.3")
     assert rho(weeks, analyst("bob", "week 1")) == ("0.1", "0.1")
@@ -279,15 +279,78 @@ def test_some_identities_leave_as_a_new_data_set(weeks):
     assert weeks.verify().problems == ()
 
 
+@pytest.mark.parametrize("names", [("week 1", "week 2"), ("week 2", "week 1")])
+def test_parting_and_meeting_again_counts_once_what_was_shared(weeks, names):
+    """A split and a join, however often and whichever stays, add what each spent alone. Before, all was doubled."""
+    weeks.catalog.join("week 1", "week 2", by=OWNER)
+    answered(weeks, ask("before", dataset="week 2"))
+    for number in range(3):
+        weeks.catalog.split("week 2", by=OWNER)
+        answered(weeks, ask(f"one {number}", dataset="week 1", cost=cost("0.01")))
+        answered(weeks, ask(f"two {number}", dataset="week 2", cost=cost("0.02"), analyst="bob"))
+        joined = weeks.catalog.join(*names, by=OWNER).population
+
+        assert rho(weeks, dataset(joined)) == (f"0.1{3 * (number + 1)}",) * 2
+        assert rho(weeks, analyst("ann", joined)) == (f"0.1{number + 1}",) * 2
+        assert rho(weeks, analyst("bob", joined)) == (f"0.0{2 * (number + 1)}",) * 2
+        assert weeks.balance(dataset(joined)).queries == 1 + 2 * (number + 1)
+        assert weeks.verify().problems == ()
+
+
+def test_what_was_held_at_a_split_is_never_counted_less(weeks):
+    """A query that ran at a split may settle for less: what left keeps its worst case, also when joined."""
+    weeks.catalog.join("week 1", "week 2", by=OWNER)
+    held = weeks.reserve(ask("a", dataset="week 1", cost=cost("0.3")))
+    weeks.catalog.split("week 2", by=OWNER)
+    weeks.settle(held, cost("0.2"), payload=b"later")
+    weeks.catalog.join("week 1", "week 2", by=OWNER)
+
+    assert rho(weeks, dataset("week 1")) == ("0.5", "0.5")
+    assert weeks.verify().problems == ()
+
+
+def test_a_renewal_since_the_split_takes_nothing_off_the_window(weeks, clock):
+    """What was shared in a window that is over counts once in the total, and takes nothing off the new window."""
+    weeks.set_limit(dataset(EVERY), rho_limit(5, "0.1", window="day"), by=OWNER)
+    weeks.catalog.join("week 1", "week 2", by=OWNER)
+    answered(weeks, ask("a", dataset="week 1"))
+    weeks.catalog.split("week 2", by=OWNER)
+    clock.forward(days=1)
+    answered(weeks, ask("b", dataset="week 1", cost=cost("0.01")))
+    answered(weeks, ask("c", dataset="week 2", cost=cost("0.02")))
+    weeks.catalog.join("week 1", "week 2", by=OWNER)
+
+    assert rho(weeks, dataset("week 1")) == ("0.03", "0.13")
+    assert weeks.verify().problems == ()
+
+
+def test_among_three_what_was_shared_is_never_counted_less_than_once(weeks):
+    """Two that left the same third know nothing of each other: joined, they count it twice; with the third, once."""
+    known(weeks, "week 3")
+    for other in ("week 2", "week 3"):
+        weeks.catalog.join("week 1", other, by=OWNER)
+    answered(weeks, ask("a", dataset="week 1"))
+    for leaving in ("week 2", "week 3"):
+        weeks.catalog.split(leaving, by=OWNER)
+        answered(weeks, ask(leaving, dataset=leaving, cost=cost("0.01")))
+    siblings = weeks.catalog.join("week 2", "week 3", by=OWNER).population
+    apart = rho(weeks, dataset(siblings))
+    weeks.catalog.join("week 1", "week 2", by=OWNER)
+
+    assert apart == ("0.22", "0.22")
+    assert rho(weeks, dataset("week 1")) == ("0.22", "0.22")
+    assert weeks.verify().problems == ()
+
+
 def test_a_split_and_a_join_give_back_no_budget(weeks):
-    """Parting and meeting again counts what was shared twice, never less than once."""
+    """Parting and meeting again frees nothing, and an answer that was paid for on either side stays paid for."""
     weeks.catalog.join("week 1", "week 2", by=OWNER)
     answered(weeks, ask("a", dataset="week 2", query="q"), b"bytes")
     weeks.catalog.split("week 2", by=OWNER)
     answered(weeks, ask("b", dataset="week 2", query="q", analyst="bob"))
     weeks.catalog.join("week 1", "week 2", by=OWNER)
 
-    assert rho(weeks, dataset("week 1")) == ("0.2", "0.2")
+    assert rho(weeks, dataset("week 1")) == ("0.1", "0.1")
     assert isinstance(weeks.reserve(ask("c", dataset="week 2", query="q", analyst="bob")), StoredRelease)
     assert weeks.balance(analyst("bob", "week 1")).spent.rho == cost("0.1", "0").events[0][0].rho
     assert weeks.verify().problems == ()

@@ -84,11 +84,12 @@ class Purse:
             return self.lifetime + self.held
         return self.held + (self.spent if self.is_open(now) else ZERO)
 
-    def join(self, other: Purse, now: datetime) -> None:
-        """Two accounts as one."""
-        self.lifetime += other.lifetime
+    def join(self, other: Purse, now: datetime, common: Purse | None) -> None:
+        """Two accounts as one; `common` is as one was when it left the other."""
+        self.lifetime += other.lifetime - (common.lifetime if common else ZERO)
         if other.is_open(now) and self.is_open(now):
-            self.spent, self.until = self.spent + other.spent, max(self.until, other.until)
+            twice = common.spent if common and self.opened == other.opened == common.opened else ZERO
+            self.spent, self.until = self.spent + other.spent - twice, max(self.until, other.until)
         elif other.is_open(now):
             self.spent, self.opened, self.until = other.spent, now, other.until
 
@@ -108,6 +109,12 @@ class People:
     purses: dict = field(default_factory=lambda: {payer: Purse(PERIODS[payer[0]]) for payer in PAYERS})
     stored: dict = field(default_factory=dict)
     closed: bool = False
+    left: People | None = None
+    then: dict = field(default_factory=dict)
+
+    def shared(self, other: People) -> dict:
+        """The accounts as they were when one of the two left the other."""
+        return self.then if self.left is other else other.then if other.left is self else {}
 
 
 @dataclass
@@ -437,8 +444,9 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         self.ledger.catalog.join(one.name, other.name, by=OWNER)
         self.joined = gone.closed = True
+        shared = kept.shared(gone)
         for payer, purse in kept.purses.items():
-            purse.join(gone.purses[payer], self.clock.now)
+            purse.join(gone.purses[payer], self.clock.now, shared.get(payer))
         self.adopt(kept, gone, set(self.data))
         for data in self.data.values():
             if data.people is gone:
@@ -460,7 +468,8 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         left = self.ledger.catalog.split(data.name, by=OWNER)
         purses = {payer: purse.leave(self.clock.now) for payer, purse in old.purses.items()}
-        data.people, data.population = People(purses), left.population
+        then = {payer: replace(purse) for payer, purse in old.purses.items()}
+        data.people, data.population = People(purses, left=old, then=then), left.population
         self.adopt(data.people, old, {left.id})
 
     def adopt(self, people, other, names) -> None:
@@ -489,9 +498,15 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_disappears(self):
-        """Whatever was charged for answers about a data set is in the account of the people it is about now."""
-        for data in getattr(self, "data", {}).values():
-            assert data.people.purses["dataset", ""].lifetime >= data.exposed
+        """Whatever was charged for answers about data sets is in the account of the people they are about now.
+
+        Each answer is about one data set, so what was exposed of all data sets of a population adds up, however often
+        they were joined and split before.
+        """
+        everything = list(getattr(self, "data", {}).values())
+        for data in everything:
+            exposed = sum(one.exposed for one in everything if one.people is data.people)
+            assert data.people.purses["dataset", ""].lifetime >= exposed
 
     @invariant()
     def the_log_adds_up(self):

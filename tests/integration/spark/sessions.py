@@ -96,11 +96,11 @@ class Driver:
     def begin(self, question: str, file: Path, home: Path, **more: Any) -> None:
         """Send a question about a file, with its options.
 
-        With `frame=True` the program reads the file itself, and asks about its frame; with `seconds` too, each part of
-        the frame takes so long to read.
+        With `frame=True` the program reads the file itself, and asks about its frame; with `until` too, the parts of
+        the frame are read slowly from the charge on, until there is a file of that name.
         """
-        frame, seconds = more.pop("frame", False), more.pop("seconds", 0.0)
-        about = {"file": str(file), "home": str(home), "frame": frame, "seconds": seconds}
+        frame, until = more.pop("frame", False), more.pop("until", "")
+        about = {"file": str(file), "home": str(home), "frame": frame, "until": str(until)}
         self._lines.write(json.dumps({"question": question, **about, "options": more}) + "\n")
         self._lines.flush()
 

@@ -21,9 +21,10 @@ def test_a_lost_worker_changes_nothing(cluster, driver, log, home, tmp_path, que
         ]
         return asks(rough) == [("open", True)] and bool(working)
 
-    driver.begin(question, log, home, frame=True, seconds=0.5, ledger=str(rough))
+    driver.begin(question, log, home, frame=True, until=tmp_path / "lost", ledger=str(rough))
     wait_until(tasks_run)
     cluster.kill_worker(cluster.workers[0])
+    (tmp_path / "lost").touch()
     cluster.add_workers(1)
     form = driver.answer()
 

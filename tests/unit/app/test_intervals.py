@@ -13,19 +13,20 @@ from tests.unit.app.made_engine import made_engine
 
 
 @pytest.mark.parametrize(
-    ("question", "options"),
+    ("question", "kinds", "options"),
     [
-        ("count", {}),
-        ("count", {"max_items_per_user": 8}),
-        ("count", {"max_items_per_user": 8, "keys": [f"item-{j}" for j in range(8)]}),
-        ("count", {"max_items_per_user": 8, "method": "unknown-laplace", "rho": 2}),
-        ("top", {"k": 5}),
+        # As many items as a release of these two can show: each takes long, whatever it shows.
+        ("count", 20, {}),
+        ("count", 8, {"max_items_per_user": 8}),
+        ("count", 8, {"max_items_per_user": 8, "keys": [f"item-{j}" for j in range(8)]}),
+        ("count", 8, {"max_items_per_user": 8, "method": "unknown-laplace", "rho": 2}),
+        ("top", 20, {"k": 15}),
     ],
 )
-def test_coverage(question, options):
+def test_coverage(question, kinds, options):
     """Over repeated releases of known data, the true count is inside about 95 times in 100."""
-    engine, nobody = made_engine(), passing_setting()
-    truth = {f"item-{j}": 4000 - 500 * j for j in range(8)}
+    engine, nobody = made_engine(people=500 * kinds, kinds=kinds), passing_setting()
+    truth = {f"item-{j}": 500 * (kinds - j) for j in range(kinds)}
     inside, rows = 0, 0
     while rows < 2500:
         request = make_request(question, user="user", item="item", options={**options, "fresh": True})

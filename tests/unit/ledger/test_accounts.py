@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushcount.accounting.spent import Spent
@@ -100,3 +101,101 @@ def test_a_data_sets_account_is_called_like_its_book():
     assert moved(world, "week 1").name == "week 1"
     assert moved(ann, "week 1") == ann
     assert world.name == "week 2"
+
+
+class Followed:
+    """An account beside the very charges that it stands for: all of them, and those of its window."""
+
+    def __init__(self, state: State, ever=(), window=(), origin=None) -> None:
+        self.state, self.ever, self.window, self.origin = state, set(ever), set(window), origin
+
+    def charge(self, number: int, *, at: int, period: str) -> None:
+        """One charge of 2^number, so that every set of charges has a sum of its own."""
+        if at >= self.state.until:
+            self.window.clear()
+        self.state.roll(at, period)
+        self.state.move(spent=amount_of({number}))
+        self.ever.add(number)
+        self.window.add(number)
+
+    def part(self, at: int) -> Followed:
+        """A population that leaves."""
+        return Followed(inherit(self.state, at=at), self.ever, self.window, (self, replace(self.state)))
+
+    def meet(self, other: Followed, *, at: int, join) -> None:
+        """Another population is taken over."""
+        for child, parent in ((self, other), (other, self)):
+            common = child.origin[1] if child.origin and child.origin[0] is parent else None
+            if common:
+                break
+        ours, theirs = at < self.state.until, at < other.state.until
+        self.window = (self.window if ours or not theirs else set()) | (other.window if theirs else set())
+        self.state, self.ever = join(self.state, other.state, at=at, common=common), self.ever | other.ever
+
+    def told_less(self) -> bool:
+        """Whether the account says less than was charged."""
+        short = (self.state.lifetime.rho < amount_of(self.ever).rho, self.state.spent.rho < amount_of(self.window).rho)
+        return any(short)
+
+
+def amount_of(charges: set[int]) -> Spent:
+    """What these charges add up to."""
+    return Spent(rho=Decimal(sum(2**number for number in charges)))
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["charge", "part", "meet", "wait"]),
+        *(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["day", "week", "month"])),
+    ),
+    max_size=40,
+)
+
+
+def follow(steps, join) -> bool:
+    """Whether any account ever says less than was charged, when populations meet and part in this order."""
+    people, at = [Followed(State("analyst", "ann")) for _ in range(3)], NOW
+    for number, (deed, first, second, period) in enumerate(steps):
+        one, other = people[first % len(people)], people[second % len(people)]
+        if deed == "wait":
+            at += (1 + second) * DAY
+        elif deed == "charge":
+            one.charge(number, at=at, period=period)
+        elif deed == "part":
+            people.append(one.part(at))
+        elif one is not other:
+            one.meet(other, at=at, join=join)
+            people.remove(other)
+        if any(person.told_less() for person in people):
+            return True
+    return False
+
+
+@settings(max_examples=500)
+@given(STEPS)
+def test_whatever_meets_and_parts_is_never_told_less_than_was_charged(steps):
+    """Any order of charges, renewals, splits and joins among several: totals and windows hold all that was charged."""
+    assert not follow(steps, merge)
+
+
+def blind(mine: State, theirs: State, *, at: int, common: State | None) -> State:
+    """A broken twin: takes what was common off the window, whether or not it is still in both."""
+    if common:
+        common = replace(common, opened=mine.opened)
+        theirs = replace(theirs, opened=mine.opened)
+    return merge(mine, theirs, at=at, common=common)
+
+
+def greedy(mine: State, theirs: State, *, at: int, common: State | None) -> State:
+    """A broken twin: takes for common whatever both could have."""
+    return merge(mine, theirs, at=at, common=common and replace(common, lifetime=theirs.lifetime))
+
+
+@pytest.mark.parametrize("broken", [blind, greedy])
+def test_a_join_that_takes_off_too_much_is_told_less(broken):
+    """The check above finds a join that forgets renewals, and one that takes off what was spent since."""
+    order = ["charge 0 0", "part 0 0", "wait 0 3", "charge 0 0", "charge 3 0", "meet 0 3"]
+    steps = [(deed, int(one), int(other), "day") for deed, one, other in map(str.split, order)]
+
+    assert follow(steps, broken)
+    assert not follow(steps, merge)

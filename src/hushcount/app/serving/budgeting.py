@@ -100,7 +100,7 @@ def update(service: Service, caller: Caller, wish: Spending, *, key: str) -> dic
 def balance(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:
     """What is left for the program, as LinkedIn's getBudget."""
     offer = service.served.granted(service, caller, dataset, "owner", "program", "analyst", deed="see its budget")
-    population = service.ledger.catalog.find(offer.name).population
+    population = service.ledger.catalog.find(offer.name, by=caller.name).population
     own = service.ledger.balance(Account(kind="analyst", name=caller.name, entity=population))
     return {"dataset": offer.name, "account": balance_form(own)}
 

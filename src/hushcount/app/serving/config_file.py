@@ -207,6 +207,7 @@ def _server(table: _Table) -> Server:
         workers=table.take("workers", count, usual.workers),
         trusted_proxies=table.take("trusted_proxies", networks, ()),
         graceful=table.take("graceful", span, usual.graceful),
+        state=table.take("state", lambda value: table.folder / text(value), table.folder / "state"),
     )
     table.close()
     return server

@@ -25,7 +25,7 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
     """
     catalog = _catalog(setting)
     try:
-        return offer.registered(catalog.find(offer.name).id)
+        return offer.registered(catalog.find(offer.name, by=setting.analyst).id)
     except UnknownDataset:
         pass
     with stores.lend(offer) as engine, asking(engine, lambda _: None):
@@ -48,7 +48,8 @@ def join_people(offers: Iterable[Offer], setting: Setting) -> None:
         if offer.people is None:
             continue
         name = first.setdefault(offer.people, offer.name)
-        if catalog.find(name).population != catalog.find(offer.name).population:
+        by = setting.analyst
+        if catalog.find(name, by=by).population != catalog.find(offer.name, by=by).population:
             catalog.join(name, offer.name, by=setting.analyst)
 
 

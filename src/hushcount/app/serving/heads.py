@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from hushcount.app.serving.callers import SERVICE
 from hushcount.errors import LedgerMismatch
 from hushcount.ledger.ledger import EVERY, Ledger, Page
 
@@ -33,12 +32,12 @@ def missing_heads(ledger: Ledger, kept: Mapping[str, tuple[int, str]], *, by: st
     return tuple(lost)
 
 
-def freeze_if_restored(ledger: Ledger, path: Path) -> bool:
+def freeze_if_restored(ledger: Ledger, path: Path, *, by: str) -> bool:
     """Stop all questions if a link that was kept is missing; True if so."""
     kept = read_heads(path)
-    if not missing_heads(ledger, kept, by=SERVICE):
+    if not missing_heads(ledger, kept, by=by):
         return False
-    ledger.records.put(_FREEZE, EVERY, {"why": _WHY}, owner=SERVICE, by=SERVICE)
+    ledger.records.put(_FREEZE, EVERY, {"why": _WHY}, owner=by, by=by)
     return True
 
 
@@ -60,8 +59,9 @@ def read_heads(path: Path) -> dict[str, tuple[int, str]]:
         ) from None
 
 
-def keep_heads(path: Path, heads: Mapping[str, tuple[int, str]]) -> None:
-    """Write the links, all or none of them."""
+def keep_heads(ledger: Ledger, path: Path) -> None:
+    """Write the newest links, all or none of them."""
+    heads = {head.entity: (head.seq, head.hash) for head in ledger.heads()}
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from hushcount.app.serving.refusals import late
+from hushcount.app.serving.shelves import Held
 from hushcount.engines.engine import Distributed, Engine, Interruptible
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Incidence
@@ -25,8 +26,9 @@ _T = TypeVar("_T")
 class Loan:
     """One engine, lent to one question."""
 
-    def __init__(self, engine: Engine, *, store: str, seconds: float, ended: Callable[[], None]) -> None:
-        self._engine, self._store, self._seconds, self._ended = engine, store, seconds, ended
+    def __init__(self, held: Held, *, store: str, seconds: float, ended: Callable[[], None]) -> None:
+        self._engine, self._told = held.engine, held.told
+        self._store, self._seconds, self._ended = store, seconds, ended
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._calls, self._over = 0, False
@@ -59,6 +61,13 @@ class Loan:
         if isinstance(self._engine, Interruptible) and thread.ident is not None:
             self._engine.interrupt(thread.ident)
         raise late(self._store, self._seconds)
+
+    def once(self, what: str, key: bytes, action: Callable[[], _T]) -> _T:
+        """What the engine tells of its data, which is the same as long as it is open: asked for once."""
+        if (what, key) not in self._told:
+            self._told[what, key] = self.call(action)
+        found: _T = self._told[what, key]
+        return found
 
     def end(self) -> None:
         """Give the engine back, now or when the last call has ended."""
@@ -103,11 +112,11 @@ class LentEngine:
 
     def fingerprint(self, key: bytes) -> str:
         """As `Engine.fingerprint`."""
-        return self._loan.call(lambda: self._engine.fingerprint(key))
+        return self._loan.once("fingerprint", key, lambda: self._engine.fingerprint(key))
 
     def sighting(self, key: bytes) -> Sighting:
         """As `Engine.sighting`."""
-        return self._loan.call(lambda: self._engine.sighting(key))
+        return self._loan.once("sighting", key, lambda: self._engine.sighting(key))
 
     def rows_identity(self, key: bytes) -> Identity:
         """As `Engine.rows_identity`."""

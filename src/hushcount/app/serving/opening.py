@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from hushcount.app.secret import Secret, load_secret
+from hushcount.app.serving.access import direct_access, make_access
 from hushcount.app.serving.callers import SERVICE
 from hushcount.app.serving.config import Config, LedgerPlace
 from hushcount.app.serving.grants import end_grants
+from hushcount.app.serving.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.keyfiles import read_key, read_password
 from hushcount.app.serving.running import Runner
 from hushcount.app.serving.served import Served
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.tokens import ledger_of
 from hushcount.app.setting import Setting
 from hushcount.app.wiring import open_ledger
 from hushcount.errors import NotPermitted
@@ -29,8 +35,12 @@ def open_service(config: Config) -> Service:
         NotPermitted: the ledger was founded by somebody else, who must let the service act first.
     """
     setting = open_setting(config)
+    state = config.server.state
     try:
-        stores = Stores()
+        if state is not None:
+            state.mkdir(parents=True, exist_ok=True, mode=0o700)
+            freeze_if_restored(ledger_of(setting), state / "heads.json", by=setting.analyst)
+        stores = Stores(direct_access() if state is None else make_access(setting, state / "copies"))
         served = Served(config, stores, setting)
         worker = new_id("w")
         # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
@@ -41,7 +51,7 @@ def open_service(config: Config) -> Service:
             served.find,
             worker=worker,
             presets=config.privacy.presets,
-            chores=(lambda: end_grants(setting),),
+            chores=_chores(setting, state),
         )
         keys = config.keys
         token_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
@@ -51,6 +61,13 @@ def open_service(config: Config) -> Service:
         setting.close()
         raise
     return Service(config=config, setting=setting, served=served, stores=stores, runner=runner, token_key=token_key)
+
+
+def _chores(setting: Setting, state: Path | None) -> tuple[Callable[[], object], ...]:
+    """What is done about once a minute: grants end, and the newest links of the ledger are kept elsewhere."""
+    ledger = ledger_of(setting)
+    kept = () if state is None else (partial(keep_heads, ledger, state / "heads.json"),)
+    return (partial(end_grants, setting), *kept)
 
 
 def open_setting(config: Config) -> Setting:

@@ -10,7 +10,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.refusals import late
@@ -31,12 +32,14 @@ class Held:
         stamp: of the data when it was opened; None if nothing tells, so that it serves one question only.
         users: how many questions use it.
         retired: whether it is closed after the last of them.
+        told: what it told of its data once, by what was asked; it answers about one state only.
     """
 
     engine: Engine
     stamp: Stamp | None
     users: int = 0
     retired: bool = False
+    told: dict[tuple[str, bytes], Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hushcount.app.serving.offers import Offer, source_of
+from hushcount.engines.duckdb.servers import stamp_postgres
 from hushcount.engines.files import stamp_files
-from hushcount.engines.sources import Files, recognise
+from hushcount.engines.sources import Files, Server, recognise
+from hushcount.errors import UnreadableSource
 
 Stamp: TypeAlias = tuple[object, ...]
 # What databases write beside their files before they write into them.
@@ -33,7 +35,23 @@ def stamp_of(offer: Offer, *, settled: bool = False) -> Stamp | None:
         found = recognise(source)
         return stamp_files(found.name, found.paths, settled=settled) if isinstance(found, Files) else None
     if kind in _BESIDE:
-        path = Path(source)
-        beside = path.with_name(path.name + _BESIDE[kind])
-        return stamp_files(repr(source), (path, beside) if beside.exists() else (path,), settled=settled)
+        return _stamp_database(source, Path(f"{source}{_BESIDE[kind]}"), settled=settled)
+    if kind == "postgres":
+        server = recognise(source, offer.table)
+        return stamp_postgres(server) if isinstance(server, Server) else None
     return None
+
+
+def _stamp_database(source: str, beside: Path, *, settled: bool) -> Stamp:
+    """A database file, and what is written beside it.
+
+    Readers make the file beside it too, empty, and SQLite sets its owner when it opens it: neither is a change.
+    """
+    own = stamp_files(repr(source), (Path(source),), settled=settled)
+    try:
+        if not beside.stat().st_size:
+            return own
+        (_, (*written, _)), *_ = stamp_files(repr(source), (beside,), settled=settled)
+    except (OSError, UnreadableSource):
+        return own
+    return (*own, *written)

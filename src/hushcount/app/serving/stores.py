@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
+from hushcount.app.serving.access import direct_access
 from hushcount.app.serving.lines import Line
 from hushcount.app.serving.loans import Loan
-from hushcount.app.serving.offers import Offer, source_of
+from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.refusals import busy
 from hushcount.app.serving.shelves import Access, Shelf
-from hushcount.app.serving.stamps import stamp_of
-from hushcount.app.wiring import open_engine
-from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.engine import Engine
+from hushcount.errors import HushcountError
 from hushcount.model.queries import Description
 
 _PATIENCE = timedelta(seconds=30)
-
-
-def open_offer(offer: Offer) -> Engine:
-    """Open the data of an offer: a private copy of it, but on Spark, which watches over what it reads itself."""
-    source, store = source_of(offer), offer.store
-    if store.kind == "spark":
-        return open_engine(source, "spark", master=store.master)
-    return open_duckdb(source, table=None if store.kind == "files" else offer.table, copied=True)
-
-
-def direct_access() -> Access:
-    """Data as it is at the moment of each question."""
-    return Access(open=open_offer, stamp=lambda offer, settled: stamp_of(offer, settled=settled))
 
 
 class Stores:
@@ -79,7 +65,7 @@ class Stores:
 
         with self._lock:
             self._lent += 1
-        loan = Loan(held.engine, store=offer.store.name, seconds=seconds, ended=ended)
+        loan = Loan(held, store=offer.store.name, seconds=seconds, ended=ended)
         try:
             yield loan.engine
         finally:
@@ -109,6 +95,19 @@ class Stores:
         _, waiting = self.load(offer)
         if waiting >= offer.store.max_waiting:
             raise busy(offer.store.name, f"{waiting} questions wait for it already")
+
+    def refresh(self, offers: Iterable[Offer]) -> dict[str, HushcountError]:
+        """Open what changed, so that no question waits for it; what failed, by the offer's name.
+
+        To be called at the start and soon after each midnight: what is served by the day is copied then.
+        """
+        failed = dict[str, HushcountError]()
+        for offer in offers:
+            try:
+                self.describe(offer)
+            except HushcountError as error:
+                failed[offer.name] = error
+        return failed
 
     def load(self, offer: Offer) -> tuple[int, int]:
         """How many questions read the offer's store, and how many wait for it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypedDict, Unpack, cast
 
 from hushcount.accounting.spent import Spent
 from hushcount.app.answer import Call, answer
@@ -34,17 +34,23 @@ PERSON, ITEM, WORDS = "person", "item", "words"
 HOME = "home"
 
 
+class Place(TypedDict, total=False):
+    """Where and as what data is asked.
+
+    Attributes:
+        version: the data is taken for that version, whatever it holds.
+        folder: the workspace; that of the file, if it is not said.
+    """
+
+    version: str | None
+    folder: Path | None
+
+
 class Asks(Protocol):
     """One question to the product about made-up data."""
 
     def __call__(
-        self,
-        question: Question,
-        source: object,
-        options: Mapping[str, Any],
-        *,
-        version: str | None = None,
-        folder: Path | None = None,
+        self, question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]
     ) -> Release:
         """The release.
 
@@ -52,8 +58,7 @@ class Asks(Protocol):
             question: which.
             source: the data; in a file, unless a `folder` is said.
             options: those of the question; `user` and `item` are columns that are called otherwise.
-            version: the data is taken for that version, whatever it holds.
-            folder: the workspace; that of the file, if it is not said.
+            place: see there.
         """
         ...
 

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from hushcount.app.release import Release
 from hushcount.app.wiring import open_engine
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.checks import SYSTEM_CHECKS, run_check
-from hushcount.audit.system.product import ITEM, Product, Said, ask, draw, made_request, opened
+from hushcount.audit.system.product import ITEM, Place, Product, Said, ask, draw, made_request, opened
 from hushcount.engines.engine import Engine
 from hushcount.errors import HushcountError, UnreadableSource
 from hushcount.mechanisms.calibration import Plan
@@ -44,29 +44,19 @@ class SystemTwin:
 
 
 def _ask_under_one_version(
-    question: Question,
-    source: object,
-    options: Mapping[str, Any],
-    *,
-    version: str | None = None,
-    folder: Path | None = None,
+    question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]
 ) -> Release:
     """Noise that is a function of the question alone, the same for all data."""
     if options.get("ledger", False) is not False:
-        return ask(question, source, options, version=version, folder=folder)
-    return ask(question, source, options, version="always the same", folder=folder)
+        return ask(question, source, options, **place)
+    return ask(question, source, options, version="always the same", folder=place.get("folder"))
 
 
 def _ask_in_storage_order(
-    question: Question,
-    source: object,
-    options: Mapping[str, Any],
-    *,
-    version: str | None = None,
-    folder: Path | None = None,
+    question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]
 ) -> Release:
     """Rows in the order in which their items first stand in the file."""
-    release = ask(question, source, options, version=version, folder=folder)
+    release = ask(question, source, options, **place)
     with Path(str(source)).open(encoding="utf-8", newline="") as file:
         first = {row[ITEM]: place for place, row in reversed(list(enumerate(csv.DictReader(file))))}
     order = np.argsort([first.get(item, -1) for item in release.items.tolist()], kind="stable")
@@ -74,17 +64,10 @@ def _ask_in_storage_order(
     return replace(release, items=release.items[order], counts=counts, low=low, high=high)
 
 
-def _ask_and_quote(
-    question: Question,
-    source: object,
-    options: Mapping[str, Any],
-    *,
-    version: str | None = None,
-    folder: Path | None = None,
-) -> Release:
+def _ask_and_quote(question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]) -> Release:
     """Errors that quote the line at which they happened."""
     try:
-        return ask(question, source, options, version=version, folder=folder)
+        return ask(question, source, options, **place)
     except HushcountError as error:
         line = Path(str(source)).read_bytes().splitlines()[-1].decode("utf-8", "replace")
         raise UnreadableSource(f"{error} The last line that was read: {line}") from error
@@ -96,17 +79,12 @@ def _say_little(words: Sequence[str], folder: Path) -> Said:  # noqa: ARG001  wh
 
 
 def _ask_and_pay_again(
-    question: Question,
-    source: object,
-    options: Mapping[str, Any],
-    *,
-    version: str | None = None,
-    folder: Path | None = None,
+    question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]
 ) -> Release:
     """Every call is charged, although a repeat is answered from the ledger."""
-    release = ask(question, source, options, version=version, folder=folder)
+    release = ask(question, source, options, **place)
     if options.get("ledger", False) is not False and not options.get("fresh"):
-        ask(question, source, {**options, "fresh": True}, version=version, folder=folder)
+        ask(question, source, {**options, "fresh": True}, **place)
     return release
 
 
@@ -140,31 +118,19 @@ class _Misnamed:
 
 
 def _ask_by_typed_name(
-    question: Question,
-    source: object,
-    options: Mapping[str, Any],
-    *,
-    version: str | None = None,  # noqa: ARG001  the checks of identity say none
-    folder: Path | None = None,
+    question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]
 ) -> Release:
     """A product whose ledger goes by names."""
-    with opened(folder or Path(str(source)).parent, options) as setting:
+    with opened(place.get("folder") or Path(str(source)).parent, options) as setting:
         engine = cast("Engine", _Misnamed(engine=open_engine(source, table=options.get("table")), name=str(source)))
         return answer(made_request(question, options), engine, setting, call=Call())
 
 
-def _ask_by_size(
-    question: Question,
-    source: object,
-    options: Mapping[str, Any],
-    *,
-    version: str | None = None,  # noqa: ARG001  as above
-    folder: Path | None = None,
-) -> Release:
+def _ask_by_size(question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]) -> Release:
     """A product whose versions are sizes and dates of files."""
     path = Path(str(source))
     stamp = f"{path.stat().st_size} {path.stat().st_mtime_ns}" if path.exists() else str(source)
-    return ask(question, source, options, version=stamp, folder=folder)
+    return ask(question, source, options, version=stamp, folder=place.get("folder"))
 
 
 def _draw_slowly(mechanism: Mechanism, histogram: Histogram, plan: Plan) -> Outcome:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hushcount.engines.checking import check_selection
 from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.counting import Cursor, counted, encoded
-from hushcount.engines.duckdb.loading import Loaded, load
+from hushcount.engines.duckdb.loading import Copying, Loaded, load
 from hushcount.engines.duckdb.recognising import add_cells, fingerprint
 from hushcount.engines.duckdb.selected import SelectedRows, select_rows
 from hushcount.engines.files import HeldFiles
@@ -46,7 +46,12 @@ _SETTINGS = {
 
 
 def open_duckdb(
-    source: object, *, table: str | None = None, memory_limit: str | None = None, copied: bool = False
+    source: object,
+    *,
+    table: str | None = None,
+    memory_limit: str | None = None,
+    copied: bool = False,
+    kept: Path | None = None,
 ) -> DuckdbEngine:
     """Open a source.
 
@@ -56,6 +61,7 @@ def open_duckdb(
         memory_limit: how much memory DuckDB may use before it spills to disk, as in "2GB"; its default is 80 %.
         copied: take a private copy first, for an engine that stays open: nothing that happens to the source later is
             seen, nothing is locked, and no question has to look whether it changed.
+        kept: with `copied`, a folder in which copies of files are kept, and read if they are there already.
 
     Raises:
         InvalidParameter: nothing that can be opened.
@@ -67,6 +73,7 @@ def open_duckdb(
     recognised = recognise(source, table)
     # Spilled rows are private: nobody else can read the folder.
     folder = tempfile.mkdtemp(prefix="hushcount-")
+    copying = Copying(folder=Path(folder), kept=kept) if copied else None
     settings: dict[str, Any] = {**_SETTINGS, "temp_directory": folder}
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
@@ -75,7 +82,7 @@ def open_duckdb(
         connection = duckdb.connect(config=settings)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
-        return DuckdbEngine(connection, load(connection, recognised, Path(folder) if copied else None), folder)
+        return DuckdbEngine(connection, load(connection, recognised, copying), folder)
     except BaseException:
         # Also for an interrupt: nothing of it stays on the disk.
         _close(connection, folder, None)

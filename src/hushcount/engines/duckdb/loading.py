@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hushcount.engines.copies import copy_files, kept_copies
 from hushcount.engines.delimited import csv_header
 from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.copying import copy_frame, copy_sqlite
 from hushcount.engines.duckdb.servers import copy_postgres
 from hushcount.engines.duckdb.sql import Typed, TypedColumn, quoted, spelled
-from hushcount.engines.files import HeldFiles, StampedFiles
+from hushcount.engines.files import Copies, HeldFiles, StampedFiles
 from hushcount.engines.sources import Database, Files, Frame, Server, Source, choose_table, table_place
 from hushcount.model.queries import Description
 
@@ -32,6 +33,23 @@ _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported on
 
 # A row of CSV and an object of JSON may be so long, in bytes.
 _LONGEST_ROW = 2**26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copying:
+    """Where copies go.
+
+    Attributes:
+        folder: a private folder that is removed with the engine.
+        kept: a folder in which copies of files are kept for others and for the next time; None to keep none.
+    """
+
+    folder: Path
+    kept: Path | None = None
+
+    def copies(self, files: Files) -> Copies:
+        """Copies of files."""
+        return copy_files(files, self.folder) if self.kept is None else kept_copies(files, self.kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,23 +97,23 @@ class Loaded:
         return _union(self.files, "read_json_objects", _json_options(self.files)) if self.files else "data"
 
 
-def load(connection: _Connection, source: Source, folder: Path | None = None) -> Loaded:
+def load(connection: _Connection, source: Source, copying: Copying | None = None) -> Loaded:
     """Make a source readable; mostly as the table or view `data`.
 
     Args:
         connection: what reads it.
         source: what it is.
-        folder: a private folder, if everything is to be copied, so that nothing outside is read or locked later.
+        copying: if everything is to be copied, so that nothing outside is read or locked later.
     """
     match source:
         case Files():
-            return _load_files(connection, source, folder)
+            return _load_files(connection, source, copying)
         case Frame():
             copy_frame(connection, source)
             lies = () if source.place is None else (source.place,)
             return Loaded(source=source, columns=_columns(connection, source), table=source.table, places=lies)
         case Database(program="duckdb"):
-            return _attach(connection, source, copied=folder is not None)
+            return _attach(connection, source, copied=copying is not None)
         case Database():
             table = copy_sqlite(connection, source)
             lies = (table_place(source.path, table),)
@@ -110,8 +128,8 @@ def _columns(connection: _Connection, source: Source) -> Typed:
     return {name: TypedColumn(name=name, type_name=type_name) for name, type_name, *_ in described}
 
 
-def _load_files(connection: _Connection, files: Files, folder: Path | None) -> Loaded:
-    held = HeldFiles(files, folder)
+def _load_files(connection: _Connection, files: Files, copying: Copying | None) -> Loaded:
+    held = HeldFiles(files, None if copying is None else copying.copies(files))
     try:
         if files.format in {"json", "jsonl"}:
             return Loaded(source=files, columns=None, files=held, watched=held, is_parsed=True)
@@ -121,8 +139,8 @@ def _load_files(connection: _Connection, files: Files, folder: Path | None) -> L
             reader, options = "read_csv", _csv_options(held)
         rows = _union(held, reader, options)
         parsed = reader == "read_csv"
-        if parsed and folder is not None:
-            rows, parsed = _parsed_once(connection, files, rows, folder), False
+        if parsed and copying is not None:
+            rows, parsed = _parsed_once(connection, files, rows, copying.folder), False
         attempt(files, lambda: connection.execute(f"CREATE VIEW data AS SELECT * FROM {rows}"))  # noqa: S608
         return Loaded(source=files, columns=_columns(connection, files), files=held, watched=held, is_parsed=parsed)
     except BaseException:

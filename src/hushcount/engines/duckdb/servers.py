@@ -31,6 +31,12 @@ _PINNED = {
     "lc_monetary": "C",
     "xmlbinary": "base64",
 }
+# Counts since the statistics were last reset, which is one of them; and the file that the table lies in.
+_WRITTEN = """SELECT c.oid::text, c.relfilenode::text, s.n_tup_ins, s.n_tup_upd, s.n_tup_del, d.stats_reset::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_stat_all_tables s ON s.relid = c.oid
+    JOIN pg_stat_database d ON d.datname = current_database()
+    WHERE n.nspname = %s AND c.relname = %s AND c.relkind = 'r' AND current_setting('track_counts') = 'on'"""
 _LOOPBACK = "localhost"
 
 
@@ -52,6 +58,33 @@ def copy_postgres(connection: _Connection, server: Server) -> tuple[str, tuple[s
                 session.execute("SELECT set_config(%s, %s, true)", (setting, value))
             _copy(connection, server, session, f"{quoted(schemas[table])}.{quoted(table)}")
             return table, _places(session, f"{schemas[table]}.{table}")
+    except psycopg.Error as error:
+        kind = type(error).__name__
+    raise UnreadableSource(
+        f"{server.name} cannot be read: the server refused it ({kind}); check the address and rights"
+    )
+
+
+def stamp_postgres(server: Server) -> tuple[object, ...] | None:
+    """What stands for the present state of a table, without reading it; None where the server does not tell.
+
+    The server counts rows that are written, and tells of it a second later or so; a table that is written anew has
+    another file. Views, foreign and partitioned tables have no counts of their own.
+
+    Raises:
+        UnreadableSource: the server cannot be reached, or has no such table.
+    """
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtra("psycopg", "pip install 'hushcount[postgres]'") from None
+
+    try:
+        with psycopg.connect(server.address, client_encoding="utf8") as session:
+            schemas = {str(name): str(schema) for name, schema in session.execute(_TABLES)}
+            table = choose_table(server.table, schemas)
+            found = session.execute(_WRITTEN, (schemas[table], table)).fetchone()
+            return None if found is None else tuple(found)
     except psycopg.Error as error:
         kind = type(error).__name__
     raise UnreadableSource(

@@ -196,8 +196,7 @@ def watched(session: Session, say: Callable[[str], None]) -> Iterator[None]:
             yield
     except BaseException:
         # Also on KeyboardInterrupt: a job that nobody waits for must not go on reading.
-        with suppress(Exception):
-            context.cancelJobGroup(group)
+        _cancel(context, group)
         raise
     finally:
         over.set()
@@ -205,6 +204,18 @@ def watched(session: Session, say: Callable[[str], None]) -> Iterator[None]:
         for name, value in zip(_GROUP, before, strict=True):
             with suppress(Exception):
                 context.setLocalProperty(name, value)
+
+
+def _cancel(context: _Context, group: str) -> None:
+    """End the jobs of a question, also one that another thread submits in this very moment or later.
+
+    Python's own `cancelJobGroup` misses those. What does not is Java's alone; no group's name is ever used again.
+    """
+    try:
+        context._jsc.sc().cancelJobGroupAndFutureJobs(group)  # noqa: SLF001 (the only way there)
+    except Exception:  # noqa: BLE001 (a Spark without it, or a session that is gone)
+        with suppress(Exception):
+            context.cancelJobGroup(group)
 
 
 @contextmanager

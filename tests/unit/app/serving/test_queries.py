@@ -122,7 +122,7 @@ def test_what_may_cost_too_much_is_refused(service):
 
 def limited(service, releases):
     """Let all of the data's questions cost so much a month."""
-    entity = service.ledger.catalog.find("events").population
+    entity = service.ledger.catalog.find("events", by="olga").population
     limit = make_limit({"releases": releases}, window="month", mode="enforce")
     service.ledger.set_limit(Account(kind="dataset", name=entity, entity=entity), limit, by="olga")
 

@@ -108,6 +108,7 @@ def test_what_is_published_is_for_those_with_a_role(world):
     one = saved(world)
     note_release(world.service, one, release=RELEASE)
     publish(world.service, OLGA, one.id, offer=VISITS, name="top-articles")
+    world.ledger.grant("eve", "reader", dataset="clicks", by="olga")
     texts = set()
     for caller, name, offer in (
         (EVE, "top-articles", VISITS),

@@ -250,6 +250,21 @@ def test_jwts_that_are_not_ours_do_not(enter, issuer, make):
         enter(bearer(make(issuer)))
 
 
+def test_an_algorithm_that_is_not_taken_makes_us_call_nobody(enter, issuer):
+    """It is refused before any key is looked for."""
+    for text in (issuer.by_hand({"alg": "none", "kid": "rsa"}), issuer.confused(), issuer.by_hand({"kid": "rsa"})):
+        with pytest.raises(NotSignedIn, match="RS256 or ES256"):
+            enter(bearer(text))
+
+    assert issuer.asked == 0
+
+
+def test_a_key_is_good_for_its_own_algorithm_alone(enter, issuer):
+    """A JWT that names an algorithm beside its key is told so, before its signature is looked at."""
+    with pytest.raises(NotSignedIn, match="a key that its issuer does not publish"):
+        enter(bearer(issuer.by_hand({"alg": "ES256", "kid": "rsa"})))
+
+
 def test_the_confused_jwt_would_pass_a_naive_check(issuer):
     """The twin: whoever lets the JWT choose its algorithm takes the public key for a shared secret."""
     head, body, signature = issuer.confused().split(".")

@@ -50,18 +50,21 @@ def told(world, question, who=None):
 
 
 @pytest.fixture
-def pair(tmp_path):
-    """Two worlds in which zoe did the same; in the second max asked a lot, also what zoe wants to ask."""
+def pair(tmp_path, request):
+    """Two worlds in which zoe did the same; in the second max asked a lot, also what zoe wants to ask.
+
+    She may spend two releases, or as many as the test says: with eight, what max spent is what stops her first.
+    """
     alone, busy = World(tmp_path / "a"), World(tmp_path / "b")
     for world in (alone, busy):
         for person in ("zoe", "max"):
             set_member(world.service, OLGA, person, group="lab", member=True)
-        limit = typed_limit({"releases": 2})
+        limit = typed_limit({"releases": getattr(request, "param", 2)})
         set_limit(world.service, OLGA, Target(offer=VISITS, kind="analyst", name="zoe"), limit=limit)
     for n in range(4):
         busy.answered("max", f"max asks {n}", query="common" if n == 3 else f"max {n}")
     for world in (alone, busy):
-        world.answered("zoe", "zoe asks")
+        world.answered("zoe", "zoe asks", family="alike")
     yield alone, busy
     alone.ledger.close()
     busy.ledger.close()
@@ -78,12 +81,23 @@ QUESTIONS = {
     "one that fits": lambda: ask("new", analyst="zoe"),
     "one that max has asked": lambda: ask("new", analyst="zoe", query="common"),
     "one too dear for zoe": lambda: ask(
-        "new", analyst="zoe", cost=cost("0.15"), variants=(Variant(label="cautious", cost=cost("0.01")),)
+        "new",
+        analyst="zoe",
+        cost=cost("0.15"),
+        family="alike",
+        variants=(Variant(label="cautious", cost=cost("0.01", "0")),),
     ),
 }
+CASES = [
+    ("one that fits", 2),
+    ("one that fits", 8),
+    ("one that max has asked", 2),
+    ("one that max has asked", 8),
+    ("one too dear for zoe", 2),
+]
 
 
-@pytest.mark.parametrize("which", QUESTIONS)
+@pytest.mark.parametrize(("which", "pair"), CASES, indirect=["pair"])
 def test_what_others_did_changes_nothing_that_is_told(pair, which):
     """The two worlds look the same to zoe, byte for byte."""
     alone, busy = (json.dumps(told(world, QUESTIONS[which]()), sort_keys=True, default=str) for world in pair)
@@ -91,7 +105,7 @@ def test_what_others_did_changes_nothing_that_is_told(pair, which):
     assert alone == busy
 
 
-@pytest.mark.parametrize("which", QUESTIONS)
+@pytest.mark.parametrize(("which", "pair"), CASES, indirect=["pair"])
 def test_as_colleagues_the_same_worlds_are_told_apart(pair, which):
     """The twin: what is hidden above is there to be seen."""
     who = viewer(analysts="colleagues")
@@ -105,7 +119,7 @@ def test_a_shared_account_that_is_short_is_said_without_amounts(pair):
     _, busy = pair
     limit = typed_limit({"releases": 5.5})
     set_limit(busy.service, OLGA, Target(offer=VISITS), limit=limit)
-    found = told(busy, ask("new", analyst="zoe", variants=(Variant(label="cautious", cost=cost("0.01")),)))
+    found = told(busy, ask("new", analyst="zoe", variants=(Variant(label="cautious", cost=cost("0.01", "0")),)))
     shown = json.dumps([found["refusal"], found["words"]])
 
     assert found["refusal"]["short"] == [{"kind": "dataset", "name": "visits", "shared": True}]
@@ -128,6 +142,7 @@ def test_ones_own_account_is_told_in_full(pair):
     assert "Your own budget has 1 standard release left until 2026-12-01 00:00 UTC." in found["words"]
     assert "This would fit: cautious." in found["words"]
     assert found["refusal"]["room"]["rho"].startswith("0.1")
+    assert found["refusal"]["already_yours"] == [{"what": "question zoe asks"}]
     assert [one["who"] for one in found["history"]] == ["zoe"]
 
 

@@ -16,7 +16,7 @@ from hushcount.audit.replay.step import Replays, replay, replay_once
 from hushcount.audit.subject import subjects_of
 from hushcount.errors import InvalidInput
 from hushcount.mechanisms.selection.optimal import plan_optimal
-from hushcount.mechanisms.table import MECHANISMS, find
+from hushcount.mechanisms.table import find
 from hushcount.model.budgets import epsilon_budget
 from hushcount.model.costs import Approximate, BoundedRange, Cost, DiscreteGaussian, Failure, Pure
 from hushcount.model.outcomes import Outcome
@@ -75,17 +75,6 @@ def both(one, two):
     replay_once(one, two, seed=3, seen=seen)
     replay_once(two, one, seed=3, seen=seen)
     return seen
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
-def test_every_mechanism_passes(mechanism):
-    """On its own neighbours and on crowds, nothing differs that is not declared, and the reach is used up somewhere."""
-    for subject in subjects_of(mechanism, quick=True)[:1]:
-        finding = replay(subject, quick=True)
-
-        assert finding.holds, (finding.measured, finding.where)
-        assert finding.step == "replay"
-        assert finding.seconds > 0
 
 
 def test_what_one_person_moves_is_measured():

@@ -238,6 +238,36 @@ def test_an_interrupt_cancels_the_group(tmp_path):
     assert len(errors) == 1
 
 
+def test_a_job_that_comes_after_the_interrupt_is_cancelled_too():
+    """A thread of the question that submits its job just too late: the job fails. Before, it ran to its end."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark import InheritableThread
+
+    context, told, stopped = local_spark().sparkContext, [], threading.Event()
+
+    def late():
+        stopped.wait(30)
+        try:
+            told.append(context.parallelize(range(4), 2).count())
+        except Py4JJavaError as error:
+            told.append("cancelled" if "cancelled" in str(error) else str(error))
+
+    thread = InheritableThread(target=late)
+    with pytest.raises(KeyboardInterrupt):
+        _stopped_early(thread)
+    stopped.set()
+    thread.join(timeout=50)
+
+    assert told == ["cancelled"]
+    assert context.parallelize(range(4), 2).count() == 4
+
+
+def _stopped_early(thread):
+    with spark_session.watched(local_spark(), str):
+        thread.start()
+        raise KeyboardInterrupt
+
+
 def _interrupted(engine, thread, begun):
     with engine.asking(str):
         thread.start()

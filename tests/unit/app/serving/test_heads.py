@@ -1,0 +1,49 @@
+"""A ledger that was put back from a copy is noticed, and nothing is answered until an owner decides."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from hushcount.app.serving.heads import freeze_if_restored, keep_heads
+from hushcount.app.serving.queries import price, release
+from hushcount.app.serving.tasks import Order, Task
+from hushcount.errors import Frozen, LedgerMismatch
+from tests.unit.app.serving.services import OLGA, ZOE, make_config, running_service
+
+COUNT = Task(dataset="events", question="count", said={"item": "article"})
+
+
+def test_a_restored_ledger_is_frozen(tmp_path):
+    """The copy has forgotten an answer; the kept link has not."""
+    config = make_config(tmp_path)
+    ledger, copy, kept = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite", tmp_path / "heads.json"
+    with running_service(config) as service:
+        keep_heads(service.ledger, kept)
+    shutil.copy(ledger, copy)
+    with running_service(config) as service:
+        assert not freeze_if_restored(service.ledger, kept, by="the service")
+        job = release(service, ZOE, Order(tasks=(COUNT,)), key="a")
+        service.runner.under_way(job.id).result(60)
+        keep_heads(service.ledger, kept)
+        assert not freeze_if_restored(service.ledger, kept, by="the service")
+    for side in ("", "-wal", "-shm"):
+        (tmp_path / f"ledger.sqlite{side}").unlink(missing_ok=True)
+    shutil.copy(copy, ledger)
+    with running_service(config) as service:
+        assert freeze_if_restored(service.ledger, kept, by="the service")
+        with pytest.raises(Frozen):
+            release(service, ZOE, Order(tasks=(COUNT,)), key="b")
+        # An owner lifts it.
+        service.ledger.records.put("freeze", "*", None, owner="olga", by="olga")
+        assert price(service, OLGA, COUNT)["fits"]
+
+
+def test_links_that_cannot_be_read_are_no_links(tmp_path):
+    """Then nobody can tell, and nothing is started."""
+    config = make_config(tmp_path)
+    kept = tmp_path / "heads.json"
+    kept.write_text("{", encoding="utf-8")
+    with running_service(config) as service, pytest.raises(LedgerMismatch, match="Nothing was started"):
+        freeze_if_restored(service.ledger, kept, by="the service")
