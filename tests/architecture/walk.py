@@ -22,7 +22,7 @@ from tests.architecture.sources import PACKAGE, ROOT
 
 LAYERS = (
     ("cli",),
-    ("audit",),
+    ("api", "audit"),
     ("library",),
     ("app",),
     ("mechanisms", "engines", "ledger"),

@@ -16,6 +16,7 @@ from hushcount.cli.catalog import catalog
 from hushcount.cli.demo import demo
 from hushcount.cli.ledger import ledger
 from hushcount.cli.receipt import receipt
+from hushcount.cli.serve import serve
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -31,5 +32,5 @@ def main() -> None:
     """
 
 
-for verb in (count, top, vocab, demo, receipt, budget, catalog, ledger, advise, audit):
+for verb in (count, top, vocab, demo, receipt, budget, catalog, ledger, advise, audit, serve):
     main.add_command(verb)

@@ -97,7 +97,8 @@ def source_of(offer: Offer) -> str:
         raise InvalidParameter("place", None, f"said for the store {store.name!r}", "Write it in the configuration.")
     match store.kind:
         case "files":
-            return _within(store.place, offer.table)
+            # Without a table the store is the one file, folder or pattern.
+            return store.place if offer.table is None else _within(store.place, offer.table)
         case "spark":
             return f"{store.place.rstrip('/')}/{_plain_table(offer.table)}"
         case "duckdb" | "sqlite":
