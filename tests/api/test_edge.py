@@ -15,11 +15,14 @@ from hushcount.api.problems import STATUS
 from hushcount.app.serving.problems import CODES
 from tests.api.served import CANARY, COUNT, released
 
-SECRET = "Herbert-Quatermain"
+SOMEBODY = "Herbert-Quatermain"
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/v1/me", "/v1/nothing", "/problems/busy", "/openapi.json", "/v1/queries"])
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/v1/me", "/v1/nothing", "/problems/busy", "/openapi.json", "/v1/queries"]
+)
 def test_every_reply_is_guarded_and_has_an_id_and_a_length(stage, path):
+    """Answers, problems and pages alike; no other site is let in."""
     reply = stage.analyst.get(path)
     assert {name: reply.headers[name.lower()] for name in SECURITY} == SECURITY
     assert reply.headers["request-id"].startswith("req_")
@@ -28,6 +31,7 @@ def test_every_reply_is_guarded_and_has_an_id_and_a_length(stage, path):
 
 
 def test_a_request_keeps_the_id_and_the_trace_that_it_came_with(stage):
+    """So that one request is found in everybody's logs."""
     trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     reply = stage.analyst.get("/v1/nothing", Request_Id="mine-1", traceparent=trace)
     assert reply.headers["request-id"] == reply.form["request_id"] == "mine-1"
@@ -36,6 +40,7 @@ def test_a_request_keeps_the_id_and_the_trace_that_it_came_with(stage):
 
 @pytest.mark.parametrize("given", ["a b", "x" * 129, "<script>", "ä"])
 def test_an_id_that_could_break_a_log_is_not_taken(stage, given):
+    """One is made instead."""
     assert stage.analyst.get("/v1/me", Request_Id=given).headers["request-id"] != given
 
 
@@ -60,6 +65,7 @@ def test_an_id_that_could_break_a_log_is_not_taken(stage, given):
     ],
 )
 def test_bodies_that_cannot_be_read_are_refused_by_what_is_wrong(stage, body, headers, status, code):
+    """Not JSON, not only JSON, too deep, too long, too large, also where the length is a lie."""
     reply = stage.analyst.request("POST", "/v1/queries", body, headers=headers)
     assert (reply.status, reply.code) == (status, code)
     assert reply.form["charged"] is False
@@ -83,11 +89,13 @@ def test_bodies_that_cannot_be_read_are_refused_by_what_is_wrong(stage, body, he
     ],
 )
 def test_what_is_wrong_in_a_body_is_told_with_its_place(stage, change, code, pointer):
+    """As a JSON pointer; who a person is and where the ledger is are not the caller's to say."""
     reply = stage.analyst.post("/v1/queries", {**COUNT, **change})
     assert (reply.status, reply.code, reply.form["pointer"]) == (400, code, pointer)
 
 
 def test_the_nearest_option_is_suggested(stage):
+    """A slip of the finger is named."""
     assert "'item'" in stage.analyst.post("/v1/queries", {**COUNT, "itme": "x"}).form["detail"]
 
 
@@ -106,12 +114,14 @@ def test_the_nearest_option_is_suggested(stage):
     ],
 )
 def test_parameters_that_are_not_known_or_cannot_be_are_refused(stage, path, code):
+    """A page that is too large is refused, not cut."""
     reply = stage.owner.get(path)
     assert (reply.status, reply.code) == (400, code)
     assert reply.form["parameter"] in path or path == "/v1/budget"
 
 
 def test_a_method_that_is_not_there_says_which_are(stage):
+    """In the header that is made for it."""
     reply = stage.analyst.put("/v1/me", {})
     assert (reply.status, reply.code) == (405, "not-found")
     assert reply.headers["allow"] == "GET"
@@ -127,31 +137,35 @@ def test_a_method_that_is_not_there_says_which_are(stage):
     ],
 )
 def test_a_page_of_another_site_cannot_call(stage, headers):
+    """Told by what browsers say of themselves; a page of our own can."""
     reply = stage.analyst.request("POST", "/v1/queries", COUNT, headers=headers)
     assert (reply.status, reply.code) == (403, "not-permitted")
     assert stage.analyst.post("/v1/queries", COUNT, Origin="http://127.0.0.1:8443").status == 200
 
 
 def test_nothing_of_a_failure_inside_leaves_or_is_logged(stage, monkeypatch, caplog):
+    """Its text may quote data, so its kind and place are all that is kept."""
+
     def broken(request):
-        raise RuntimeError(SECRET)
+        raise RuntimeError(SOMEBODY)
 
     monkeypatch.setattr(me, "_me", broken)
     with caplog.at_level(logging.DEBUG):
         reply = stage.analyst.get("/v1/me")
     assert (reply.status, reply.code) == (500, "internal")
-    assert SECRET not in reply.body.decode()
-    assert SECRET not in caplog.text
+    assert SOMEBODY not in reply.body.decode()
+    assert SOMEBODY not in caplog.text
     kinds = [record.kind for record in caplog.records if hasattr(record, "kind")]
     assert any(kind.startswith("RuntimeError at test_edge.py:") for kind in kinds)
 
 
 def test_the_log_has_who_and_what_became_of_it_and_nothing_that_was_said(stage, caplog):
+    """No filter, no name that is no data set, no item."""
     with caplog.at_level(logging.DEBUG):
-        stage.analyst.post("/v1/queries", {**COUNT, "where": f"country = '{SECRET}'"})
-        stage.analyst.post("/v1/queries", {**COUNT, "dataset": SECRET})
-        stage.analyst.get(f"/v1/releases/{SECRET}")
-        stage.analyst.get(f"/v1/me?{SECRET}=1")
+        stage.analyst.post("/v1/queries", {**COUNT, "where": f"country = '{SOMEBODY}'"})
+        stage.analyst.post("/v1/queries", {**COUNT, "dataset": SOMEBODY})
+        stage.analyst.get(f"/v1/releases/{SOMEBODY}")
+        stage.analyst.get(f"/v1/me?{SOMEBODY}=1")
         released(stage.analyst, key="for-the-log")
     lines = [record for record in caplog.records if record.name == "hushcount.api"]
     told = [(line.route, line.status, line.code, line.caller, line.dataset) for line in lines]
@@ -163,11 +177,12 @@ def test_the_log_has_who_and_what_became_of_it_and_nothing_that_was_said(stage, 
         ("/v1/queries", 200, None, "ana", "events"),
     ]
     everything = json.dumps([vars(record) for record in caplog.records], default=str)
-    assert SECRET not in everything
+    assert SOMEBODY not in everything
     assert CANARY not in everything
 
 
 def test_every_code_has_a_status_and_a_page(stage):
+    """The three tables are about the same codes."""
     assert set(STATUS) == set(CODES) == set(HELPS)
     for code in CODES:
         reply = stage.anybody.get(f"/problems/{code}")
@@ -177,11 +192,13 @@ def test_every_code_has_a_status_and_a_page(stage):
 
 
 def test_life_and_readiness_are_for_anybody(stage):
+    """They show nothing but that."""
     assert stage.anybody.get("/healthz").form == {"status": "ok"}
     assert stage.anybody.get("/readyz").form == {"status": "ready"}
 
 
 def test_an_unreachable_ledger_is_not_ready_and_says_so(fresh, monkeypatch):
+    """Nothing is answered without it; callers are told to come again."""
     from hushcount.errors import LedgerUnavailable
 
     def gone(*given, **named):
@@ -197,6 +214,7 @@ def test_an_unreachable_ledger_is_not_ready_and_says_so(fresh, monkeypatch):
 
 
 def test_another_host_name_is_refused_where_nobody_signs_in(tmp_path):
+    """A name that somebody made lead here would let their page own everything."""
     from tests.api.served import staged_alone
 
     with staged_alone(tmp_path) as client:

@@ -18,11 +18,13 @@ def written(stage):
 
 
 def test_what_is_kept_is_what_the_service_says(stage):
+    """A change of the interface is a change of this file, which is looked at."""
     hint = "write it anew: python -m tests.api.test_openapi"
     assert json.loads(KEPT.read_text(encoding="utf-8")) == written(stage), hint
 
 
 def test_every_route_tells_its_problems_and_its_answer(stage):
+    """By status, each as a problem."""
     for path, verbs in written(stage)["paths"].items():
         for verb, told in verbs.items():
             assert told["summary"], (verb, path)
@@ -39,16 +41,21 @@ def test_every_route_tells_its_problems_and_its_answer(stage):
 
 
 def test_every_code_is_told_by_some_route(stage):
+    """None is there for nothing, and none is a surprise."""
     text = json.dumps(written(stage)["paths"])
     assert {code for code in CODES if f"`{code}`" in text} == set(CODES)
 
 
 def test_bodies_refuse_what_they_do_not_know(stage):
+    """Every one of them, also within others."""
     schemas = written(stage)["components"]["schemas"]
-    assert [name for name, one in schemas.items() if name != "Problem" and one.get("additionalProperties") is not False] == []
+    assert [
+        name for name, one in schemas.items() if name != "Problem" and one.get("additionalProperties") is not False
+    ] == []
 
 
 def test_pages_that_load_scripts_from_elsewhere_are_off(stage):
+    """FastAPI's own would."""
     assert [stage.anybody.get(path).status for path in ("/docs", "/redoc", "/docs/oauth2-redirect")] == [404] * 3
 
 

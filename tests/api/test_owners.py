@@ -10,6 +10,7 @@ CAUTIOUS = {**TOP, "preset": "cautious"}
 
 
 def test_a_limit_refuses_with_a_way_out_and_more_is_granted_until_a_day(fresh):
+    """Refused, wished for, decided by the owner alone, and then it fits."""
     assert fresh.owner.put("/v1/limits", {"dataset": "events", "analyst": "ana", "releases": 1}).status == 200
     refused = released(fresh.analyst, {**TOP, "preset": "generous"})
     assert (refused.status, refused.code) == (403, "budget-exhausted")
@@ -44,6 +45,7 @@ def test_a_limit_refuses_with_a_way_out_and_more_is_granted_until_a_day(fresh):
     ],
 )
 def test_a_limit_is_said_in_four_ways(stage, limit):
+    """Releases, zCDP, epsilon, LinkedIn's units."""
     reply = stage.owner.put("/v1/limits", {"dataset": "events", "group": "team", "mode": "track", **limit})
     assert reply.status == 200, reply.body
     assert reply.form["mode"] == "track"
@@ -51,13 +53,16 @@ def test_a_limit_is_said_in_four_ways(stage, limit):
 
 
 @pytest.mark.parametrize(
-    "limit", [{}, {"releases": 1, "rho": 1}, {"rho": 1}, {"releases": "1e9"}, {"analyst": "a", "group": "b", "releases": 1}]
+    "limit",
+    [{}, {"releases": 1, "rho": 1}, {"rho": 1}, {"releases": "1e9"}, {"analyst": "a", "group": "b", "releases": 1}],
 )
 def test_a_limit_said_otherwise_is_refused(stage, limit):
+    """In no way, in two, in half a one, for two accounts at once."""
     assert stage.owner.put("/v1/limits", {"dataset": "events", **limit}).code == "invalid-parameter"
 
 
 def test_a_tracked_limit_is_marked_in_every_answer(fresh):
+    """In headers, in JSON and in each row of a file."""
     fresh.owner.put("/v1/limits", {"dataset": "events", "releases": 1, "mode": "track"})
     reply = released(fresh.analyst)
     assert reply.headers["hushcount-mode"] == "track"
@@ -68,6 +73,7 @@ def test_a_tracked_limit_is_marked_in_every_answer(fresh):
 
 
 def test_a_freeze_stops_questions_and_not_reading(fresh):
+    """Of one data set or of all; for nothing."""
     before = released(fresh.analyst).form["release"]["id"]
     assert fresh.owner.post("/v1/datasets/events/freeze", {"frozen": True, "why": "an incident"}).status == 200
     reply = released(fresh.analyst, {**TOP, "k": 2}, key="k2")
@@ -80,6 +86,7 @@ def test_a_freeze_stops_questions_and_not_reading(fresh):
 
 
 def test_a_data_set_is_added_and_facts_are_declared(fresh):
+    """By owners, within a store of the configuration and nowhere else."""
     body = {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}
     assert fresh.analyst.post("/v1/datasets", body).code in {"not-found", "not-permitted"}
     made = fresh.owner.post("/v1/datasets", body)
@@ -96,6 +103,7 @@ def test_a_data_set_is_added_and_facts_are_declared(fresh):
 
 
 def test_a_published_question_is_read_by_readers_who_never_ask(fresh):
+    """From saving to taking back; strangers see none of it."""
     made = fresh.analyst.post("/v1/questions", {"name": "weekly", "asked": CAUTIOUS})
     assert made.status == 201, made.body
     assert fresh.analyst.get("/v1/questions/weekly/latest.csv").code == "not-found"
@@ -120,6 +128,7 @@ def test_a_published_question_is_read_by_readers_who_never_ask(fresh):
 
 
 def test_usage_is_numbers_and_a_picture_and_a_proposal(fresh):
+    """Who would have been stopped by which limit."""
     for number in range(3):
         released(fresh.analyst, {**CAUTIOUS, "k": number + 1}, key=f"k{number}")
     form = fresh.auditor.get("/v1/datasets/events/usage?limits=0.1,1&window=day").form
@@ -132,6 +141,7 @@ def test_usage_is_numbers_and_a_picture_and_a_proposal(fresh):
 
 
 def test_the_log_is_whole_and_kept_heads_are_in_it(fresh):
+    """In pages; a forged head is noticed."""
     released(fresh.analyst)
     entries = fresh.auditor.get("/v1/log?dataset=events&limit=2").form
     assert [entry["seq"] for entry in entries["data"]] == [1, 2]
@@ -146,6 +156,7 @@ def test_the_log_is_whole_and_kept_heads_are_in_it(fresh):
 
 
 def test_a_group_has_a_budget_of_its_own(fresh):
+    """While somebody is in it."""
     assert fresh.owner.put("/v1/groups/team", {"add": ["ana", "rea"]}).status == 200
     fresh.owner.put("/v1/limits", {"dataset": "events", "group": "team", "releases": "0.5"})
     refused = released(fresh.analyst)
@@ -156,6 +167,7 @@ def test_a_group_has_a_budget_of_its_own(fresh):
 
 
 def test_other_programs_spend_from_the_same_account(fresh):
+    """Held, settled, given back, each reservation its program's own."""
     wish = {"dataset": "events", "cost": {"rho": "0.05", "delta": "1e-9"}, "what": "synthetic data", "lifetime": "2h"}
     assert fresh.program.post("/v1/budget/check", wish).form["fits"] is True
     made = fresh.program.post("/v1/budget/reservations", wish, Idempotency_Key="nightly-1")
@@ -180,9 +192,17 @@ def test_other_programs_spend_from_the_same_account(fresh):
 
 
 def test_rare_items_show_up_nowhere(fresh):
+    """In no list that an owner reads."""
     released(fresh.analyst)
     everything = [
         fresh.owner.get(path).body.decode()
-        for path in ("/v1/queries", "/v1/log?dataset=events", "/v1/log", "/v1/datasets/events", "/v1/people", "/v1/limits")
+        for path in (
+            "/v1/queries",
+            "/v1/log?dataset=events",
+            "/v1/log",
+            "/v1/datasets/events",
+            "/v1/people",
+            "/v1/limits",
+        )
     ]
     assert not any(CANARY in text for text in everything)

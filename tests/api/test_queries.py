@@ -35,6 +35,7 @@ def gate(monkeypatch):
 
 
 def test_a_question_is_priced_unless_something_else_is_said(stage):
+    """The default costs nothing and leaves no trace."""
     reply = stage.analyst.post("/v1/queries", TOP)
     assert reply.status == 200
     form = reply.form
@@ -46,11 +47,15 @@ def test_a_question_is_priced_unless_something_else_is_said(stage):
 
 
 def test_exact_amounts_may_be_texts_or_numbers(stage):
-    prices = [stage.analyst.post("/v1/queries", {**COUNT, "rho": rho}).form["cost"]["expert"]["rho"] for rho in ("0.05", 0.05)]
+    """Of a number every digit is kept."""
+    prices = [
+        stage.analyst.post("/v1/queries", {**COUNT, "rho": rho}).form["cost"]["expert"]["rho"] for rho in ("0.05", 0.05)
+    ]
     assert prices[0] == prices[1]
 
 
 def test_a_rehearsal_is_marked_as_made_up_and_costs_nothing(stage):
+    """In every place where it could be taken for an answer."""
     before = stage.analyst.get("/v1/datasets/events/budget").form
     form = stage.analyst.post("/v1/queries", {**TOP, "mode": "rehearse"}).form
     assert form["made_up"] is True
@@ -60,6 +65,7 @@ def test_a_rehearsal_is_marked_as_made_up_and_costs_nothing(stage):
 
 
 def test_a_release_needs_a_key(stage):
+    """Without one a retry would pay twice."""
     for key in ({}, {"Idempotency_Key": "a b"}, {"Idempotency_Key": "x" * 256}):
         reply = stage.analyst.post("/v1/queries", {**TOP, "mode": "release"}, **key)
         assert (reply.status, reply.code) == (400, "invalid-parameter")
@@ -67,6 +73,7 @@ def test_a_release_needs_a_key(stage):
 
 
 def test_a_release_tells_its_price_and_what_is_left_and_is_paid_once(fresh):
+    """The same key joins, another one gets the same bytes for nothing."""
     reply = released(fresh.analyst, key="k1")
     assert reply.status == 200
     form = reply.form
@@ -89,23 +96,27 @@ def test_a_release_tells_its_price_and_what_is_left_and_is_paid_once(fresh):
 
 
 def test_a_key_with_another_question_is_refused(fresh):
+    """It would be a retry of something else."""
     assert released(fresh.analyst, key="k1").status == 200
     reply = released(fresh.analyst, {**TOP, "k": 2}, key="k1")
     assert (reply.status, reply.code) == (422, "key-reused")
 
 
 def test_two_callers_may_use_the_same_key(fresh):
+    """A key is its caller's own."""
     one, two = released(fresh.analyst, key="k1"), released(fresh.owner, key="k1")
     assert one.form["id"] != two.form["id"]
 
 
 def test_a_price_above_the_most_that_is_allowed_is_refused(fresh):
+    """Before anything is held."""
     reply = released(fresh.analyst, {**TOP, "max_cost": {"releases": "0.5"}})
     assert (reply.status, reply.code, reply.form["charged"]) == (403, "over-max-cost", False)
     assert released(fresh.analyst, {**TOP, "max_cost": {"releases": 1}}).status == 200
 
 
 def test_who_does_not_wait_gets_a_place_to_look(fresh, gate):
+    """And can wait there."""
     reply = released(fresh.analyst, Prefer="respond-async")
     assert reply.status == 202
     assert reply.headers["location"] == f"/v1/queries/{reply.form['id']}"
@@ -118,12 +129,14 @@ def test_who_does_not_wait_gets_a_place_to_look(fresh, gate):
 
 
 def test_waiting_ends_when_it_was_said_to(fresh, gate):
+    """With what is known by then."""
     began = time.monotonic()
     assert released(fresh.analyst, Prefer="wait=1").status == 202
     assert 0.9 < time.monotonic() - began < 10
 
 
 def test_the_same_question_at_once_is_run_once(fresh, gate):
+    """Whoever came second waits for the first."""
     first = fresh.analyst.begin("POST", "/v1/queries", {**TOP, "mode": "release"}, headers={"Idempotency-Key": "k1"})
     assert gate.entered.wait(10)
     second = fresh.owner.begin("POST", "/v1/queries", {**TOP, "mode": "release"}, headers={"Idempotency-Key": "k2"})
@@ -137,6 +150,7 @@ def test_the_same_question_at_once_is_run_once(fresh, gate):
 
 
 def test_while_questions_run_a_balance_is_told(fresh, gate):
+    """They have threads of their own."""
     for number in range(20):
         body = {**TOP, "k": 1 + number, "preset": "cautious"}
         assert released(fresh.owner, body, key=f"k{number}", Prefer="respond-async").status in {202, 403}
@@ -146,6 +160,7 @@ def test_while_questions_run_a_balance_is_told(fresh, gate):
 
 
 def test_a_question_is_cancelled_for_nothing_before_data_is_read(fresh, gate):
+    """And its key stays cancelled."""
     reply = released(fresh.analyst, Prefer="respond-async")
     assert gate.entered.wait(10)
     ending = fresh.analyst.begin("DELETE", f"/v1/queries/{reply.form['id']}")
@@ -161,12 +176,14 @@ def test_a_question_is_cancelled_for_nothing_before_data_is_read(fresh, gate):
 
 
 def test_what_is_done_is_not_cancelled_and_says_that_it_stays_charged(fresh):
+    """Nobody is told that it was free."""
     name = released(fresh.analyst).form["id"]
     form = fresh.analyst.delete(f"/v1/queries/{name}").form
     assert (form["status"], form["charged"]) == ("done", True)
 
 
 def test_events_tell_stages_and_the_end_and_no_rows(fresh, gate):
+    """The answer is fetched from where they say."""
     name = released(fresh.analyst, Prefer="respond-async").form["id"]
     assert gate.entered.wait(10)
     watching = fresh.analyst.begin("GET", f"/v1/queries/{name}/events")
@@ -183,6 +200,7 @@ def test_events_tell_stages_and_the_end_and_no_rows(fresh, gate):
 
 
 def test_a_history_is_ones_own_newest_first_and_in_pages(fresh):
+    """Nobody else's, not even an owner's."""
     names = [released(fresh.analyst, {**TOP, "preset": "cautious", "k": k}, key=f"k{k}").form["id"] for k in (1, 2, 3)]
     first = fresh.analyst.get("/v1/queries?limit=2").form
     assert [one["id"] for one in first["data"]] == [names[2], names[1]]
@@ -193,6 +211,7 @@ def test_a_history_is_ones_own_newest_first_and_in_pages(fresh):
 
 
 def test_a_failure_is_the_status_of_the_request_that_asked_and_told_to_those_who_look(fresh, monkeypatch):
+    """With none of the store's words; the same key is told the same."""
     from hushcount.errors import StoreIncomplete
 
     def broken(*given, **named):
@@ -209,6 +228,8 @@ def test_a_failure_is_the_status_of_the_request_that_asked_and_told_to_those_who
 
 
 def test_a_bug_in_a_question_shows_nothing(fresh, monkeypatch):
+    """Not even that it was this bug."""
+
     def broken(*given, **named):
         raise RuntimeError(CANARY)
 
@@ -219,6 +240,7 @@ def test_a_bug_in_a_question_shows_nothing(fresh, monkeypatch):
 
 
 def test_answers_become_visible_on_the_grid_however_one_looks(tmp_path):
+    """By looking, by events, and by guessing the release's name."""
     with staged(tmp_path, ticking(1.5)) as stage:
         released(stage.analyst, {**TOP, "k": 1})
         began = time.monotonic()
@@ -237,10 +259,13 @@ def test_answers_become_visible_on_the_grid_however_one_looks(tmp_path):
 
 
 def test_several_questions_have_one_price_and_are_answered_together(fresh):
+    """Each has a release of its own."""
     questions = [{**TOP, "preset": "cautious"}, {**COUNT, "preset": "cautious"}]
     price = fresh.analyst.post("/v1/batches", {"questions": questions}).form
     assert price["cost"]["releases"] == pytest.approx(0.2)
-    reply = fresh.analyst.post("/v1/batches", {"questions": questions, "mode": "release"}, Idempotency_Key="k1", Prefer="wait=60")
+    reply = fresh.analyst.post(
+        "/v1/batches", {"questions": questions, "mode": "release"}, Idempotency_Key="k1", Prefer="wait=60"
+    )
     assert reply.status == 200, reply.body
     assert len(reply.form["releases"]) == 2
     for release in reply.form["releases"]:
@@ -248,6 +273,7 @@ def test_several_questions_have_one_price_and_are_answered_together(fresh):
 
 
 def test_of_several_questions_all_are_answered_or_none(fresh):
+    """What does not fit together is not begun."""
     questions = [{**TOP, "k": k, "preset": "generous"} for k in range(1, 6)]
     before = fresh.analyst.get("/v1/datasets/events/budget").form["accounts"][0]["releases"]
     reply = fresh.analyst.post("/v1/batches", {"questions": questions, "mode": "release"}, Idempotency_Key="k1")

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from hushcount.api import rendering
-from tests.api.served import TOP, released
+from tests.api.served import released
 
 FORMATS = {
     "json": "application/json",
@@ -29,6 +29,7 @@ def release(stage):
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_release_has_every_format_by_suffix_and_by_accept(stage, release, suffix):
+    """The same bytes either way."""
     path = f"/v1/releases/{release['id']}"
     by_suffix = stage.analyst.get(f"{path}.{suffix}")
     by_accept = stage.analyst.get(path, Accept=FORMATS[suffix].partition(";")[0])
@@ -40,13 +41,16 @@ def test_a_release_has_every_format_by_suffix_and_by_accept(stage, release, suff
 
 
 def test_the_files_hold_the_rows(stage, release):
+    """And the receipt, where a file can."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = f"/v1/releases/{release['id']}"
     assert stage.analyst.get(path).form == release
     rows = list(csv.DictReader(io.StringIO(stage.analyst.get(f"{path}.csv").body.decode())))
-    assert [(row["item"], int(row["count"])) for row in rows] == [(row["item"], row["count"]) for row in release["rows"]]
+    assert [(row["item"], int(row["count"])) for row in rows] == [
+        (row["item"], row["count"]) for row in release["rows"]
+    ]
     parquet = pq.read_table(io.BytesIO(stage.analyst.get(f"{path}.parquet").body))
     arrow = pa.ipc.open_stream(stage.analyst.get(f"{path}.arrow").body).read_all()
     assert parquet.to_pylist() == arrow.to_pylist() == release["rows"]
@@ -54,6 +58,7 @@ def test_the_files_hold_the_rows(stage, release):
 
 
 def test_a_release_may_be_kept_for_ever_and_is_not_sent_twice(stage, release):
+    """By its digest, in each form that the header may have."""
     path = f"/v1/releases/{release['id']}.csv"
     first = stage.analyst.get(path)
     assert first.headers["cache-control"] == "private, immutable, max-age=31536000"
@@ -66,12 +71,14 @@ def test_a_release_may_be_kept_for_ever_and_is_not_sent_twice(stage, release):
 
 
 def test_whoever_may_not_read_it_learns_nothing_from_a_digest(stage, release):
+    """Who asks comes before what is asked."""
     etag = stage.analyst.get(f"/v1/releases/{release['id']}").headers["etag"]
     assert stage.stranger.get(f"/v1/releases/{release['id']}", If_None_Match=etag).status == 404
     assert stage.anybody.get(f"/v1/releases/{release['id']}", If_None_Match=etag).status == 401
 
 
 def test_a_release_is_rendered_once(stage, release, monkeypatch):
+    """It never changes."""
     path = f"/v1/releases/{release['id']}"
     expected = stage.analyst.get(path).body
 
@@ -86,6 +93,7 @@ def test_a_release_is_rendered_once(stage, release, monkeypatch):
     ("name", "accept"), [(".exe", "*/*"), ("", "application/pdf"), ("", "text/csv;q=0"), (".csv.csv", "*/*")]
 )
 def test_a_format_that_is_not_there_is_refused(stage, release, name, accept):
+    """Rather than answered in another."""
     reply = stage.analyst.get(f"/v1/releases/{release['id']}{name}", Accept=accept)
     assert reply.code in {"no-such-format", "not-found"}
     assert reply.status in {404, 406}
@@ -102,17 +110,20 @@ def test_a_format_that_is_not_there_is_refused(stage, release, name, accept):
     ],
 )
 def test_the_wish_that_weighs_most_is_taken(stage, release, accept, media):
+    """As RFC 9110 reads the header."""
     reply = stage.analyst.get(f"/v1/releases/{release['id']}", Accept=accept)
     assert reply.headers["content-type"].partition(";")[0] == media
 
 
 def test_the_receipt_is_for_people_and_programs(stage, release):
+    """The same as in the release."""
     form = stage.analyst.get(f"/v1/releases/{release['id']}/receipt").form
     assert form == release["receipt"]
     assert "events" in form["words"] or "user_id" in form["words"]
 
 
 def test_rows_are_added_up_for_nothing(stage, release):
+    """With intervals; of rows that were released only."""
     items = [row["item"] for row in release["rows"]]
     path = f"/v1/releases/{release['id']}/derive"
     form = stage.analyst.post(path, {"deed": "sum", "items": items}).form
@@ -125,9 +136,13 @@ def test_rows_are_added_up_for_nothing(stage, release):
 
 
 def test_others_read_it_by_their_role(stage, release):
+    """To all others it is not there, in the same words."""
     path = f"/v1/releases/{release['id']}"
     assert stage.owner.get(path).form == stage.auditor.get(path).form == release
-    nothing = {role: stage.role(role).get("/v1/releases/r_aaaaaaaaaaaaaaaaaaaaaaaa") for role in ("reader", "program", "stranger")}
+    nothing = {
+        role: stage.role(role).get("/v1/releases/r_aaaaaaaaaaaaaaaaaaaaaaaa")
+        for role in ("reader", "program", "stranger")
+    }
     for role, missing in nothing.items():
         reply = stage.role(role).get(path)
         assert (reply.status, reply.code) == (404, "not-found")
@@ -135,6 +150,7 @@ def test_others_read_it_by_their_role(stage, release):
 
 
 def test_a_token_that_is_narrowed_reads_only_what_it_reaches(stage, release):
+    """Also of what its owner asked."""
     hidden = stage.service.served.find("hidden").id
     path = f"/v1/releases/{release['id']}"
     elsewhere = stage.token("ana", scopes=("ask",), datasets=(hidden,))
@@ -145,12 +161,15 @@ def test_a_token_that_is_narrowed_reads_only_what_it_reaches(stage, release):
 
 
 def test_items_are_hostile_text(fresh):
+    """Formulas and scripts stay text in every format."""
     evil = ["=cmd()", "<script>alert(1)</script>", '"quoted"', "a\u2028b"]
     data = fresh.service.config.stores[0].place
     lines = [f'p{person},"{item.replace(chr(34), chr(34) * 2)}"' for item in evil for person in range(900)]
     with open(f"{data}/more.csv", "w", encoding="utf-8") as file:  # noqa: PTH123  a name, not a path
         file.write("user_id,item\n" + "\n".join(lines) + "\n")
-    made = fresh.owner.post("/v1/datasets", {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"})
+    made = fresh.owner.post(
+        "/v1/datasets", {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}
+    )
     assert made.status == 201, made.body
     form = released(fresh.owner, {"dataset": "more", "question": "top", "item": "item", "k": 4}).form["release"]
     assert {row["item"] for row in form["rows"]} == set(evil)

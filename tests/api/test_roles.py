@@ -55,6 +55,7 @@ def called(client, deed):
 @pytest.mark.parametrize("deed", ALLOWED, ids=" ".join)
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_may_do_what_is_its_own(stage, role, deed):
+    """The table of the design, route by route."""
     reply = called(stage.role(role), deed)
     if role in ALLOWED[deed]:
         assert reply.status in {200, 201}, reply.body
@@ -65,6 +66,7 @@ def test_each_role_may_do_what_is_its_own(stage, role, deed):
 
 @pytest.mark.parametrize("deed", ALLOWED, ids=" ".join)
 def test_to_a_stranger_what_is_there_looks_like_what_is_not(stage, deed):
+    """Status, code, words and headers."""
     method, path = deed
     body = BODIES.get(deed)
     nowhere = None if body is None else {**body, **({"dataset": "nowhere"} if "dataset" in body else {})}
@@ -79,12 +81,14 @@ def test_to_a_stranger_what_is_there_looks_like_what_is_not(stage, deed):
 
 @pytest.mark.parametrize("deed", ALLOWED, ids=" ".join)
 def test_nobody_gets_anything_without_signing_in(stage, deed):
+    """Whatever is asked, who asks comes first."""
     reply = called(stage.anybody, deed)
     assert (reply.status, reply.code) == (401, "not-signed-in")
     assert reply.headers["www-authenticate"].startswith('Bearer realm="hushcount"')
 
 
 def test_a_stranger_sees_no_data_at_all(stage):
+    """Lists are empty, the whole ledger is not there."""
     assert stage.stranger.get("/v1/datasets").form == {"data": [], "next": None}
     assert stage.stranger.get("/v1/me").form["datasets"] == {}
     assert stage.stranger.get("/v1/questions").form["data"] == []
@@ -94,12 +98,14 @@ def test_a_stranger_sees_no_data_at_all(stage):
 
 
 def test_a_bad_token_is_refused_and_never_taken_for_nobody(stage):
+    """Otherwise somebody would wonder where their data went."""
     for header in ("Bearer hush_nonsense", "Bearer", "Basic !!", "Nonsense x"):
         reply = stage.anybody.get("/v1/datasets", Authorization=header)
         assert (reply.status, reply.code) == (401, "not-signed-in")
 
 
 def test_spreadsheets_may_read_with_a_password(stage):
+    """And nothing else: browsers send it along unasked."""
     import base64
 
     token = stage.analyst.headers["Authorization"].removeprefix("Bearer ")
@@ -112,6 +118,7 @@ def test_spreadsheets_may_read_with_a_password(stage):
 
 
 def test_failed_attempts_from_one_address_are_limited(fresh):
+    """Others' are not."""
     guesser = replace(fresh.anybody, peer="203.0.113.9")
     replies = [guesser.get("/v1/me", Authorization="Bearer hush_guess") for _ in range(21)]
     assert [reply.status for reply in replies] == [401] * 20 + [429]
@@ -121,6 +128,7 @@ def test_failed_attempts_from_one_address_are_limited(fresh):
 
 
 def test_a_token_does_no_more_than_its_scopes_data_sets_and_cap(fresh):
+    """And nothing any more once it is revoked."""
     made = fresh.owner.post(
         "/v1/tokens", {"label": "script", "scopes": ["ask"], "datasets": ["events"], "cap": {"releases": 1}}
     )
@@ -142,6 +150,7 @@ def test_a_token_does_no_more_than_its_scopes_data_sets_and_cap(fresh):
 
 
 def test_an_invitation_makes_an_owner_once(fresh):
+    """The second who comes with it is nobody."""
     from hushcount.app.serving.invitations import invite
 
     service = fresh.service
@@ -154,6 +163,7 @@ def test_an_invitation_makes_an_owner_once(fresh):
 
 
 def test_a_role_is_given_and_taken_away(fresh):
+    """At once, and anybody may ask why."""
     assert fresh.stranger.post("/v1/queries", COUNT).code == "not-found"
     assert fresh.owner.put("/v1/people/sam", {"role": "analyst", "dataset": "events"}).status == 200
     assert fresh.stranger.post("/v1/queries", COUNT).status == 200

@@ -39,10 +39,27 @@ from hushcount.app.serving.signing import open_door
 
 # The version of the interface: /v1 only grows.
 VERSION = "1.0"
-_GROUPS = (me, datasets, queries, batches, releases, questions, requests, tokens, invitations, owners, limits, people, usage, log, budget, operator)
+_GROUPS = (
+    me,
+    datasets,
+    queries,
+    batches,
+    releases,
+    questions,
+    requests,
+    tokens,
+    invitations,
+    owners,
+    limits,
+    people,
+    usage,
+    log,
+    budget,
+    operator,
+)
 _WHAT = (
-    "Which items are there, and how many people have each, without exposing any person. Questions are priced before they "
-    "are paid; what was paid for is kept and free."
+    "Which items are there, and how many people have each, without exposing any person. Questions are priced before "
+    "they are paid; what was paid for is kept and free."
 )
 
 
@@ -91,7 +108,8 @@ def _made(worker: Worker, config: Config, *, observe: Observer | None, life: Any
         app.include_router(group.router)
     problems.install(app)
     app.add_middleware(Edge, local=config.auth.local, observe=observe)
-    app.openapi = lambda: described(app)  # type: ignore[method-assign]  FastAPI's own way to say more
+    # FastAPI's own way to say more.
+    setattr(app, "openapi", lambda: described(app))  # noqa: B010
     return app
 
 
@@ -99,7 +117,11 @@ def described(app: FastAPI) -> dict[str, Any]:
     """The interface as OpenAPI 3.1, made once."""
     if app.openapi_schema is None:
         made = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes, openapi_version="3.1.0"
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=app.routes,
+            openapi_version="3.1.0",
         )
         parts = made.setdefault("components", {})
         schemas = parts.setdefault("schemas", {})

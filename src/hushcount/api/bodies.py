@@ -42,7 +42,9 @@ def _moment(said: object) -> object:
                 return datetime.combine(date.fromisoformat(said), time.max, UTC)
             made = datetime.fromisoformat(said)
         except ValueError:
-            raise ValueError("it must be a day such as '2026-12-01', or a time such as '2026-12-01T12:00:00Z'") from None
+            raise ValueError(
+                "it must be a day such as '2026-12-01', or a time such as '2026-12-01T12:00:00Z'"
+            ) from None
         if made.tzinfo is None:
             raise ValueError("it must say its time zone, such as a Z at its end")
         try:
@@ -70,7 +72,9 @@ Exact: TypeAlias = Annotated[
     str,
     BeforeValidator(_exact),
     Field(max_length=100),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _NUMBER, "maxLength": 100}, {"type": "number", "minimum": 0}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "pattern": _NUMBER, "maxLength": 100}, {"type": "number", "minimum": 0}]}
+    ),
 ]
 Span: TypeAlias = Annotated[
     timedelta, BeforeValidator(_span), WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}[smhd]$"})

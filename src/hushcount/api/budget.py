@@ -46,9 +46,7 @@ async def settle(request: Request, reservation: Named, body: bodies.Settlement) 
     return answer(await light(request, budgeting.settle, service, caller, reservation, _cost(body.cost)))
 
 
-@router.delete(
-    "/budget/reservations/{reservation}", **said("It is free again.", "not-found", "reservation-closed")
-)
+@router.delete("/budget/reservations/{reservation}", **said("It is free again.", "not-found", "reservation-closed"))
 async def give_back(request: Request, reservation: Named) -> Response:
     """Free a reservation for which nothing was read."""
     await light(request, budgeting.give_back, service_of(request), caller_of(request), reservation)

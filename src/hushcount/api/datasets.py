@@ -14,11 +14,13 @@ from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.forms import dataset_form
 from hushcount.app.serving.callers import Caller, role_on
 from hushcount.app.serving.offers import Offer
+from hushcount.app.serving.rules import dataset_of
 from hushcount.app.serving.service import Service
 from hushcount.errors import HushcountError
+from hushcount.ledger.ledger import Role
 
 router = signed_router("datasets")
-ANYBODY = ("owner", "auditor", "analyst", "program", "reader")
+ANYBODY: tuple[Role, ...] = ("owner", "auditor", "analyst", "program", "reader")
 
 
 @router.get("/datasets", **said("Those that are shared with the caller, by name."))
@@ -76,7 +78,7 @@ def brief_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]
 
 def full_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
     """A data set with all that its callers may know: nothing of it is a value of the data."""
-    known = service.ledger.catalog.find(offer.name)
+    known = dataset_of(service.setting, offer)
     columns, available = _columns(service, offer)
     items = list(offer.items) if offer.items is not None else [one["name"] for one in columns or ()]
     example = next((name for name in items if name != offer.person), "ITEM")

@@ -12,8 +12,10 @@ HELPS: dict[str, tuple[str, str]] = {
         "GET /v1/datasets/{name} lists its columns.",
     ),
     "unknown-option": (
-        "The request says something that this service does not know. It is refused rather than passed over, since what "
-        "you meant by it would silently not happen.",
+        (
+            "The request says something that this service does not know. It is refused rather than passed over, since "
+            "what you meant by it would silently not happen."
+        ),
         "Leave it out, or write it as /openapi.json has it.",
     ),
     "unsafe-filter": (
@@ -69,8 +71,10 @@ HELPS: dict[str, tuple[str, str]] = {
         "Send `Content-Type: application/json` and a body that is.",
     ),
     "key-reused": (
-        "The Idempotency-Key came before with another request. The same key always means the same request, so that it "
-        "is never paid twice.",
+        (
+            "The Idempotency-Key came before with another request. The same key always means the same request, so that "
+            "it is never paid twice."
+        ),
         "Use a new key for a new question.",
     ),
     "too-many-requests": (

@@ -35,9 +35,7 @@ async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response
     if shown.state in ENDED:
         return Response(to_json(job_form(request, shown)), media_type="application/json")
     headers = {"Location": f"/v1/queries/{shown.job.id}", "Retry-After": _AGAIN}
-    return Response(
-        to_json(job_form(request, shown)), status_code=202, headers=headers, media_type="application/json"
-    )
+    return Response(to_json(job_form(request, shown)), status_code=202, headers=headers, media_type="application/json")
 
 
 def job_form(request: Request, shown: Shown) -> dict[str, Any]:

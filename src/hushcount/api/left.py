@@ -1,4 +1,4 @@
-"""What is left for a caller: in releases, in questions, and when it is renewed; of others' spending only what they may."""
+"""What is left for a caller: in releases, in questions, and when it is renewed. Others' spending is others'."""
 
 from __future__ import annotations
 

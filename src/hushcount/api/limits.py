@@ -43,7 +43,9 @@ def _put(request: Request, body: bodies.Limit) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = None if body.dataset is None else shared(request, body.dataset)
     if body.analyst is not None and body.group is not None:
-        raise Refused("invalid-parameter", "A limit is for an analyst or for a group: set one, then both.", pointer="/group")
+        raise Refused(
+            "invalid-parameter", "A limit is for an analyst or for a group: set one, then both.", pointer="/group"
+        )
     target = Target(offer=offer)
     if body.analyst is not None:
         target = Target(offer=offer, kind="analyst", name=body.analyst)

@@ -19,7 +19,8 @@ from hushcount.app.serving.log import entry_form, read_heads, verdict_form
 router = signed_router("log")
 _MOST_DIGITS = 18
 Dataset = Annotated[
-    str | None, Query(min_length=1, max_length=200, description="The book of this data set's people; else that of rules.")
+    str | None,
+    Query(min_length=1, max_length=200, description="The book of this data set's people; else that of rules."),
 ]
 After = Annotated[str, Query(max_length=400, description="`next` of the page before.")]
 
@@ -45,4 +46,6 @@ def _entries(request: Request, dataset: str | None, limit: int, after: str) -> R
         raise refused_parameter("after", "`next` of the page before")
     offer = None if dataset is None else shared(request, dataset)
     found = log.log_page(service, caller, offer, after=int(after or 0), size=limit)
-    return page([entry_form(entry) for entry in found.entries], following=None if found.after is None else str(found.after))
+    return page(
+        [entry_form(entry) for entry in found.entries], following=None if found.after is None else str(found.after)
+    )

@@ -31,13 +31,21 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     told: dict[str, Any] = {
         "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
-        # The words as they stand in the code; what would be put into them may be anything.
-        "event": str(record.msg) if record.name.startswith(_OURS) else record.getMessage(),
+        "event": _words(record),
     }
     told |= {name: value for name in _FIELDS if (value := getattr(record, name, None)) is not None}
     if record.exc_info is not None and record.exc_info[1] is not None:
         told["kind"] = place_of(record.exc_info[1])
     return told
+
+
+def _words(record: logging.LogRecord) -> str:
+    """The words of an event as they stand in the code: what would be put into them may be anything."""
+    if record.name.startswith(_OURS):
+        return str(record.msg)
+    # Of others' words the first line; the rest is the trace of a failed start, which was told in a sentence.
+    line = record.getMessage().partition("\n")[0]
+    return "the server could not start" if line.startswith("Traceback") else line
 
 
 class JsonLines(logging.Formatter):

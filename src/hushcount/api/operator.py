@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
@@ -29,7 +28,10 @@ async def health() -> Response:
 
 @router.get(
     "/readyz",
-    responses={200: {"description": "Ready."}, 503: {"description": "`ledger-unavailable`, `busy`", "content": _PROBLEM}},
+    responses={
+        200: {"description": "Ready."},
+        503: {"description": "`ledger-unavailable`, `busy`", "content": _PROBLEM},
+    },
 )
 async def ready(request: Request) -> Response:
     """Whether questions can be taken: the ledger is reached and the server is not about to stop."""

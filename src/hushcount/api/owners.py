@@ -52,9 +52,7 @@ async def publish(request: Request, dataset: Named, body: bodies.Publication) ->
     return await light(request, _publish, request, dataset, body)
 
 
-@router.delete(
-    "/datasets/{dataset}/publish/{question}", **said("It is taken back.", *_OF_OWNERS, status=204, media=())
-)
+@router.delete("/datasets/{dataset}/publish/{question}", **said("It is taken back.", *_OF_OWNERS, status=204, media=()))
 async def taken_back(request: Request, dataset: Named, question: Named) -> Response:
     """Publish a question no longer. What was read was read."""
     return await light(request, _taken_back, request, dataset, question)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import Query, Request, Response
 
@@ -14,7 +14,6 @@ from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving import people
 from hushcount.app.serving.people import person_form
-from hushcount.ledger.ledger import Role
 
 router = signed_router("people")
 Dataset = Annotated[str | None, Query(min_length=1, max_length=200, description="Only roles for this data set.")]
@@ -56,7 +55,7 @@ def _listed(request: Request, dataset: str | None) -> Response:
 def _put(request: Request, person: str, body: bodies.Person) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = None if body.dataset is None else shared(request, body.dataset)
-    role = None if body.role == "nobody" else cast("Role", body.role)
+    role = None if body.role == "nobody" else body.role
     people.set_role(service, caller, person, role=role, offer=offer)
     return answer({"name": person, "role": body.role, "dataset": body.dataset})
 

@@ -7,7 +7,7 @@ import html
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -155,7 +155,9 @@ def _of_place(request: Request, first: Mapping[str, Any]) -> Problem:
         detail = f"There is no option {shown[:200]!r} here.{guess} Leave it out. Nothing was charged."
         return Problem(code="unknown-option", detail=detail, more=place)
     if not inside:
-        return Problem(code="invalid-parameter", detail="A JSON object is needed as body. Nothing was charged.", more=place)
+        return Problem(
+            code="invalid-parameter", detail="A JSON object is needed as body. Nothing was charged.", more=place
+        )
     detail = f"{shown[:200]!r} cannot be used: {_reason(first)}. Nothing was charged."
     return Problem(code="invalid-parameter", detail=detail, more=place)
 
@@ -169,10 +171,9 @@ def _reason(first: Mapping[str, Any]) -> str:
 def _known(request: Request) -> list[str]:
     """The members that the body of this route may have."""
     field = getattr(request.scope.get("route"), "body_field", None)
-    members: Mapping[str, Any] = getattr(getattr(field, "field_info", None), "annotation", object).__dict__.get(
-        "__pydantic_fields__", {}
-    )
-    return list(members)
+    said = getattr(getattr(field, "field_info", None), "annotation", None)
+    # A body that may be left out is a union with nothing.
+    return [name for kind in (*get_args(said), said) for name in getattr(kind, "model_fields", ())]
 
 
 def _pointer(inside: list[Any]) -> str:

@@ -22,10 +22,26 @@ from hushcount.app.serving.queries import Shown
 from hushcount.app.serving.tasks import Order, Task
 
 router = signed_router("queries")
-OF_QUESTIONS = ("unknown-column", "unsafe-filter", "not-permitted", "not-found", "store-failed", "store-timeout", "busy")
+OF_QUESTIONS = (
+    "unknown-column",
+    "unsafe-filter",
+    "not-permitted",
+    "not-found",
+    "store-failed",
+    "store-timeout",
+    "busy",
+)
 OF_RELEASES = (
     *OF_QUESTIONS,
-    *("budget-exhausted", "over-max-cost", "frozen", "key-reused", "reservation-closed", "cancelled", "store-incomplete"),
+    *(
+        "budget-exhausted",
+        "over-max-cost",
+        "frozen",
+        "key-reused",
+        "reservation-closed",
+        "cancelled",
+        "store-incomplete",
+    ),
 )
 # A stream of events ends by itself after so long; the browser opens it again.
 _LONGEST_WATCH = 600.0
@@ -34,7 +50,9 @@ _CANCEL_WAIT = 2.0
 _EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-@router.post("/queries", **said("A price, a rehearsal, or an answer; 202 while it is not there.", *with_body(*OF_RELEASES)))
+@router.post(
+    "/queries", **said("A price, a rehearsal, or an answer; 202 while it is not there.", *with_body(*OF_RELEASES))
+)
 async def ask(request: Request, body: bodies.Query, key: Key = None, prefer: Prefer = None) -> Response:
     """Price a question (the default, free), rehearse it on a made-up table (free), or release its answer."""
     service, caller = service_of(request), caller_of(request)

@@ -45,7 +45,8 @@ async def listed(request: Request) -> Response:
 
 
 @router.delete(
-    "/questions/{question}", **said("It is forgotten; its releases stay.", "not-permitted", "not-found", status=204, media=())
+    "/questions/{question}",
+    **said("It is forgotten; its releases stay.", "not-permitted", "not-found", status=204, media=()),
 )
 async def removed(request: Request, question: Named) -> Response:
     """Forget a saved question."""
@@ -53,9 +54,7 @@ async def removed(request: Request, question: Named) -> Response:
     return nothing()
 
 
-@router.post(
-    "/questions/{question}/release", **said("The answer; 202 while it is not there.", *OF_RELEASES)
-)
+@router.post("/questions/{question}/release", **said("The answer; 202 while it is not there.", *OF_RELEASES))
 async def released(request: Request, question: Named, key: Key = None, prefer: Prefer = None) -> Response:
     """Ask a saved question of one's own; its answer becomes its newest release. The same key joins and notes it too."""
     service, caller, named = service_of(request), caller_of(request), require_key(key)

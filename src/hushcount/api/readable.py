@@ -1,4 +1,4 @@
-"""What a caller may read: queries and releases. What is not for them and what is not there are told in the same words."""
+"""What a caller may read: queries and releases. What is not for them is told in the same words as what is not there."""
 
 from __future__ import annotations
 

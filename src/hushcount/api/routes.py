@@ -15,7 +15,14 @@ from hushcount.api.reading import StrictRequest, refusal_in
 from hushcount.api.work import light, service_of, worker_of
 from hushcount.app.serving.signing import Knock, sign_in
 
-_ALWAYS = ("invalid-parameter", "unknown-option", "not-signed-in", "too-many-requests", "ledger-unavailable", "internal")
+_ALWAYS = (
+    "invalid-parameter",
+    "unknown-option",
+    "not-signed-in",
+    "too-many-requests",
+    "ledger-unavailable",
+    "internal",
+)
 _WITH_BODY = ("body-too-large", "not-json")
 _PROBLEM = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 

@@ -6,6 +6,7 @@ from fastapi import Request, Response
 
 from hushcount.api import bodies
 from hushcount.api.answers import answer, page
+from hushcount.api.datasets import shared
 from hushcount.api.parameters import Named
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
@@ -23,7 +24,9 @@ async def listed(request: Request) -> Response:
     return page([token_form(token) for token in found], following=None)
 
 
-@router.post("/tokens", **said("The token, with its text, this once.", *with_body("not-permitted", "not-found"), status=201))
+@router.post(
+    "/tokens", **said("The token, with its text, this once.", *with_body("not-permitted", "not-found"), status=201)
+)
 async def made(request: Request, body: bodies.NewToken) -> Response:
     """Make a token: what it may do, with which data sets, for how long, and how much it may spend."""
     return await light(request, _made, request, body)
@@ -40,8 +43,7 @@ def _made(request: Request, body: bodies.NewToken) -> Response:
     ids = None
     if body.datasets is not None:
         # By their ids: a name that is given to another data set later must not widen the token.
-        roles = ("owner", "auditor", "analyst", "program", "reader")
-        ids = tuple(service.served.granted(service, caller, name, *roles, deed="use it").id for name in body.datasets)
+        ids = tuple(shared(request, name).id for name in body.datasets)
     wanted = Wanted(
         label=body.label,
         scopes=tuple(body.scopes),

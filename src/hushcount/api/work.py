@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -66,13 +66,9 @@ def caller_of(request: Request) -> Caller:
 
 async def light(request: Request, deed: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     """Do something short in a thread."""
-    return await _in_thread(worker_of(request).light, partial(deed, *given, **named))
+    return await anyio.to_thread.run_sync(partial(deed, *given, **named), limiter=worker_of(request).light)
 
 
 async def heavy(request: Request, deed: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     """Do something in a thread that computes for a while."""
-    return await _in_thread(worker_of(request).heavy, partial(deed, *given, **named))
-
-
-async def _in_thread(limiter: anyio.CapacityLimiter, deed: Callable[[], Any]) -> Any:  # noqa: ANN401  as the deed
-    return await anyio.to_thread.run_sync(deed, limiter=limiter)
+    return await anyio.to_thread.run_sync(partial(deed, *given, **named), limiter=worker_of(request).heavy)

@@ -37,8 +37,7 @@ _CLOSING = 5
 @click.option("--config", "config", metavar="TOML", help="Serve what this file says, to whoever may sign in.")
 @click.option("--user", metavar="COLUMN", help="With FILE: the column that says who a row belongs to.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Listen here instead; 0 takes a free one.")
-@click.option("--init", "init", is_flag=True, help="With --config: print a one-time invitation for a first owner.")
-@click.option("--owner", metavar="NAME", help="With --init: who is invited, if not the user of this computer.")
+@click.option("--init", "init", metavar="NAME", help="With --config: print a one-time invitation to own it, for NAME.")
 @click.option("--check", is_flag=True, help="Say what it would do, and start nothing.")
 @click.option("--ledger", metavar="PLACE", help="With FILE: where spending is kept.")
 def serve(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
@@ -50,7 +49,7 @@ def serve(**given: Any) -> None:  # noqa: ANN401  click hands over all options b
             _check(config)
             return
         if given["init"]:
-            _invite(config, given["owner"])
+            _invite(config, given["init"])
             return
     sys.exit(_serve(config, said))
 
@@ -87,8 +86,8 @@ def _config(said: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
         return replace(config, server=replace(config.server, listen=listen))
     if not said["user"]:
         raise InvalidParameter("user", None, "the column that says who a row belongs to", "Write --user COLUMN.")
-    listen = None if said["port"] is None else Listen(host="127.0.0.1", port=said["port"])
-    return single(said["file"], places=look_around(ledger=said["ledger"]), person=said["user"], listen=listen)
+    here = None if said["port"] is None else Listen(host="127.0.0.1", port=said["port"])
+    return single(said["file"], places=look_around(ledger=said["ledger"]), person=said["user"], listen=here)
 
 
 def _check(config: Config) -> None:
@@ -99,16 +98,14 @@ def _check(config: Config) -> None:
     click.echo("Nothing was started.")
 
 
-def _invite(config: Config, owner: str | None) -> None:
+def _invite(config: Config, person: str) -> None:
     """Print a one-time invitation; whoever calls first is never the owner by that alone."""
     from hushcount.app.serving.invitations import invite
     from hushcount.errors import InvalidParameter
-    from hushcount.library.surroundings import look_around
 
     if config.auth.local:
         raise InvalidParameter("init", "a service for one person", "with --config", "You own it already.")
     with _opened(config) as service:
-        person = owner or look_around().analyst
         made = invite(service.setting, service.tokens_key, person=person, by=service.setting.analyst)
     url = config.server.public_url or f"http://{config.server.listen}"
     body = shlex.quote(json.dumps({"invitation": made.text.text}))
@@ -132,9 +129,9 @@ def _opened(config: Config) -> Service:
 def _serve(config: Config, said: Mapping[str, Any]) -> int:
     """Run until a signal; the exit code."""
     with told():
-        uvicorn = _uvicorn()
+        _require_server()
         os.environ[_SAID] = json.dumps(dict(said))
-        server = _server(uvicorn, config)
+        server = _server(config)
         socket = server.bind_socket()
         _announce(config, socket.getsockname()[1])
     with tempfile.TemporaryDirectory(prefix="hushcount-metrics-") as shared:
@@ -163,9 +160,11 @@ def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a soc
     return not one.started
 
 
-def _server(uvicorn: Any, config: Config) -> uvicorn.Config:  # noqa: ANN401  an extra
+def _server(config: Config) -> uvicorn.Config:
     """How uvicorn runs: it believes no forwarded address, says nothing of itself, and logs no paths."""
-    made: uvicorn.Config = uvicorn.Config(
+    import uvicorn
+
+    return uvicorn.Config(
         "hushcount.cli.serve:worker",
         factory=True,
         host=config.server.listen.host,
@@ -178,18 +177,17 @@ def _server(uvicorn: Any, config: Config) -> uvicorn.Config:  # noqa: ANN401  an
         lifespan="on",
         timeout_graceful_shutdown=round(config.server.graceful.total_seconds()) + _CLOSING,
     )
-    return made
 
 
-def _uvicorn() -> Any:  # noqa: ANN401  as above
+def _require_server() -> None:
+    """Tell before anything starts that packages are missing."""
+    from importlib.util import find_spec
+
     from hushcount.errors import MissingExtra
 
-    try:
-        import fastapi  # noqa: F401  told before anything starts
-        import uvicorn
-    except ImportError:
-        raise MissingExtra("fastapi", "pip install 'hushcount[server]'") from None
-    return uvicorn
+    for package in ("fastapi", "uvicorn"):
+        if find_spec(package) is None:
+            raise MissingExtra(package, "pip install 'hushcount[server]'")
 
 
 def _announce(config: Config, port: int) -> None:
