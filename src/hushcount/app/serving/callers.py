@@ -117,6 +117,20 @@ def require_self(caller: Caller, *, deed: str) -> None:
         )
 
 
+def reaches(caller: Caller, dataset: str) -> bool:
+    """Whether the caller's token, if they have one, is for this data set: it sees no more of what is one's own."""
+    return caller.token is None or caller.token.datasets is None or dataset in caller.token.datasets
+
+
+def require_asking(caller: Caller, *, deed: str) -> None:
+    """Refuse to change what is one's own with a token that only reads or only keeps count."""
+    if caller.token is not None and not {"ask", "manage"} & set(caller.token.scopes):
+        raise NotPermitted(
+            f"a token of the scope {' and '.join(caller.token.scopes)} may not {deed}: that needs the scope 'ask'. "
+            "Nothing was changed."
+        )
+
+
 def _given_role(service: Serving, caller: Caller, dataset: str | None) -> Role | None:
     """The role that was given to the person, or else the strongest that was given to a group of theirs."""
     ledger = ledger_of(service.setting)

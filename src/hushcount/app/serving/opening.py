@@ -54,13 +54,13 @@ def open_service(config: Config) -> Service:
             chores=_chores(setting, state),
         )
         keys = config.keys
-        token_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
+        tokens_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
         served.meet()
         runner.start()
     except BaseException:
         setting.close()
         raise
-    return Service(config=config, setting=setting, served=served, stores=stores, runner=runner, token_key=token_key)
+    return Service(config=config, setting=setting, served=served, stores=stores, runner=runner, tokens_key=tokens_key)
 
 
 def _chores(setting: Setting, state: Path | None) -> tuple[Callable[[], object], ...]:
@@ -81,7 +81,7 @@ def open_setting(config: Config) -> Setting:
         ledger.close()
         raise NotPermitted(
             f"the ledger has owners already, and {SERVICE!r} is none of them: it could not register data or invite "
-            f"anybody. Let one of them write: hushcount ledger grant '{SERVICE}' --role owner. Nothing was started."
+            f"anybody. Let one of them write: hushcount ledger grant '{SERVICE}' owner. Nothing was started."
         )
     return replace(setting, notes=(ledger.migrated,) if ledger.migrated else ())
 

@@ -85,13 +85,14 @@ def people(service: Serving, caller: Caller, offer: Named | None) -> tuple[Perso
 
 def me(service: Serving, caller: Caller) -> dict[str, Any]:
     """What callers are told about themselves: their name, general role, groups and, with one, their token."""
-    rules = read_rules(service.setting)
+    # The one person at a machine may use a ledger that others own, and has no groups to be told of.
+    groups = () if caller.local else read_rules(service.setting).groups_of(caller.name)
     token = caller.token
     return {
         "name": caller.name,
         "local": caller.local,
         "role": "owner" if caller.local else ledger_of(service.setting).role_of(caller.name),
-        "groups": sorted({*rules.groups_of(caller.name), *caller.groups}),
+        "groups": sorted({*groups, *caller.groups}),
         "token": None if token is None else {"id": token.id, "scopes": list(token.scopes), "cap": token.cap},
     }
 

@@ -21,7 +21,7 @@ from hushcount.app.serving.service import Service
 from hushcount.app.serving.tasks import Order, Task, flight_of
 from hushcount.app.serving.timing import in_time, visible
 from hushcount.app.words import in_releases
-from hushcount.errors import Busy, InvalidParameter, NotFound, OverMaxCost
+from hushcount.errors import Busy, InvalidParameter, LedgerUnavailable, NotFound, OverMaxCost
 from hushcount.ledger.jobs import Job, NewJob, State
 from hushcount.ledger.ledger import Quote
 from hushcount.ledger.refusal import error as refused
@@ -81,7 +81,12 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
     if service.ledger.jobs.of_key(caller.name, key) is None:
         _refuse_hopeless(service, caller, offer, order)
     new = _new_job(service, caller, offer, order, key=key)
-    job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
+    try:
+        job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
+    except LedgerUnavailable:
+        # It may have been written all the same, and then this worker has to run it.
+        service.runner.doubt(new.id)
+        raise
     if fresh and job.state == "running":
         service.runner.run(job)
     elif fresh:

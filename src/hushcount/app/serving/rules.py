@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 from hushcount.app.desk import Desk
 from hushcount.app.serving.callers import Caller, Offered, Serving
@@ -18,7 +19,7 @@ from hushcount.app.setting import Setting
 from hushcount.errors import NotFound, NotPermitted
 from hushcount.ledger import limits
 from hushcount.ledger.catalog import Dataset
-from hushcount.ledger.ledger import EVERY, OVERSEERS, Entry, Page, Role
+from hushcount.ledger.ledger import EVERY, OVERSEERS, Entry, Ledger, Page, Role
 from hushcount.ledger.limits import Limit
 
 # Where a role holds: for a data set by its id, or for a population, or with `EVERY` for all of them.
@@ -39,7 +40,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """The rules after an entry of their log; `read_rules` goes on from there."""
+    """The rules after an entry of their log, whose number is `seq`."""
 
     limits: Mapping[Rule, tuple[Limit, Made]] = field(default_factory=dict)
     roles: Mapping[tuple[Place, str], tuple[Role, Made]] = field(default_factory=dict)
@@ -51,6 +52,10 @@ class Rules:
         return tuple(sorted(group for analyst, group in self.members if analyst == person))
 
 
+# What was read of each open ledger: its log only grows, so that nobody needs to read the beginning again.
+_READ: WeakKeyDictionary[Ledger, Rules] = WeakKeyDictionary()
+
+
 class Named(Offered, Protocol):
     """What is needed of a data set that is served and shown."""
 
@@ -59,8 +64,8 @@ class Named(Offered, Protocol):
         """What callers call it."""
 
 
-def read_rules(setting: Setting, since: Rules | None = None) -> Rules:
-    """The rules as they stand; with `since`, only what came after is read.
+def read_rules(setting: Setting) -> Rules:
+    """The rules as they stand; of an open ledger, only what is new since the last time is read.
 
     Raises:
         NotPermitted: the service's own name is neither an owner nor an auditor, so that it would read a part only.
@@ -71,14 +76,17 @@ def read_rules(setting: Setting, since: Rules | None = None) -> Rules:
             f"the service runs as {setting.analyst!r}, who does not own this ledger, so it cannot read the rules. "
             f"An owner types: hushcount ledger grant {setting.analyst!r} owner. Nothing was changed."
         )
-    rules = since or Rules()
+    rules = _READ.get(ledger) or Rules()
     found = dict(rules.limits), dict(rules.roles), dict(rules.members)
     seq = rules.seq
     while page := ledger.history(Page(entity=EVERY, after=seq, size=_PAGE), by=setting.analyst):
         for entry in page:
             _apply(entry, *found)
         seq = page[-1].seq
-    return Rules(limits=found[0], roles=found[1], members=found[2], seq=seq)
+    rules = Rules(limits=found[0], roles=found[1], members=found[2], seq=seq)
+    # Of two threads the later may keep the older: the next reads on from there.
+    _READ[ledger] = rules
+    return rules
 
 
 def dataset_of(setting: Setting, offer: Named) -> Dataset:

@@ -22,12 +22,21 @@ from hushcount.accounting.spent import EXACT, Spent
 from hushcount.app.answer import Call, answer, hold_all
 from hushcount.app.request import Request
 from hushcount.app.serving.asking import read_request
+from hushcount.app.serving.grants import end_grants
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.app.serving.stores import Stores
 from hushcount.app.serving.tasks import Order
 from hushcount.app.setting import Setting
-from hushcount.errors import Cancelled, HushcountError, LedgerUnavailable, StoreFailed, UnreadableSource
+from hushcount.errors import (
+    Busy,
+    Cancelled,
+    ClockImplausible,
+    HushcountError,
+    LedgerUnavailable,
+    StoreFailed,
+    UnreadableSource,
+)
 from hushcount.ledger.jobs import Ending, Job
 from hushcount.ledger.ledger import Ledger
 from hushcount.model.budgets import STANDARD
@@ -82,6 +91,9 @@ class Runner:
         self._own: dict[str, _Run] = {}
         # Jobs that wait here for another one that asks the same.
         self._parked: set[str] = set()
+        # Jobs that are, or may be, this worker's in the ledger and are not under way here, because it broke off. As
+        # long as the worker tells of any other job it speaks for these too, so nobody else would take them up.
+        self._broken: set[str] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._chores, self._due = chores, time.monotonic()
@@ -103,12 +115,20 @@ class Runner:
             if job.id in self._own or self._closing.is_set():
                 return
             run = self._own[job.id] = _Run(stage=job.stage, done=Future())
+        if job.stop:
+            # Wished for while another worker had it: whether that is still free is found out before data is read.
+            run.stopped.set()
         self._pool.submit(self._run, job, run)
 
     def park(self, job: Job) -> None:
         """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""
         with self._lock:
             self._parked.add(job.id)
+
+    def doubt(self, job: str) -> None:
+        """Remember a job that the ledger may have given to this worker, or not: it broke off before it said so."""
+        with self._lock:
+            self._broken.add(job)
 
     def under_way(self, job: str) -> Future[None] | None:
         """What ends when a job of this worker does; None if it is not this worker's."""
@@ -156,9 +176,10 @@ class Runner:
             state, problem = self._answered(job, run)
             outcome = "{}" if problem is None else json.dumps(problem.to_form(), ensure_ascii=True)
             self._ledger.jobs.finish(job.id, worker=self.worker, state=state, outcome=outcome)
-        except LedgerUnavailable:
-            # The job stays as it is: whoever reaches the ledger again takes it up once this worker's time is over.
-            _log.warning("the ledger could not be reached", extra={"job": job.id})
+        except Exception as error:  # noqa: BLE001  whatever it was, the job must not be forgotten
+            # The job stays as it is, and is tried again; or others take it up, once this worker's time is over.
+            _log.warning("a question broke off", extra={"job": job.id, "kind": type(error).__name__})
+            self.doubt(job.id)
         finally:
             with self._lock:
                 self._own.pop(job.id, None)
@@ -178,8 +199,11 @@ class Runner:
                 return "cancelled", problem_of(error)
             except LedgerUnavailable:
                 raise
-            except (StoreFailed, UnreadableSource) as error:
+            except (Busy, ClockImplausible, StoreFailed, UnreadableSource) as error:
                 charged = self._charged(job)
+                if charged is not False and isinstance(error, Busy | ClockImplausible):
+                    # It is not about the question, and passes: what is held is not given up for it.
+                    raise
                 # Nothing was held yet: nothing is lost if whoever asked tries again.
                 if not charged or not left or self._closing.is_set():
                     return "failed", problem_of(error, charged=charged)
@@ -215,6 +239,8 @@ class Runner:
             )
             return request, call
 
+        # A grant whose time is over ends before anything is held on it.
+        end_grants(self._setting)
         asked_all = [asked(place) for place in range(len(order.tasks))]
         with self._stores.lend(offer) as engine:
             if len(asked_all) > 1:
@@ -236,6 +262,7 @@ class Runner:
         while not self._closing.wait(BEAT.total_seconds()):
             try:
                 self._beat()
+                self._try_again()
                 self._take_up()
                 self._tidy()
             except HushcountError:
@@ -261,11 +288,27 @@ class Runner:
         for chore in self._chores:
             chore()
 
+    def _try_again(self) -> None:
+        """Run what broke off once more, if it is still this worker's."""
+        with self._lock:
+            broken = sorted(self._broken)
+        for name in broken:
+            job = self._ledger.jobs.find(name)
+            with self._lock:
+                self._broken.discard(name)
+            if job is not None and job.state == "running" and job.worker == self.worker:
+                self.run(job)
+
     def _take_up(self) -> None:
         for job in self._ledger.jobs.waiting(stale=SILENCE):
             if self._closing.is_set():
                 return
-            if self._ledger.jobs.claim(job.id, worker=self.worker):
+            try:
+                claimed = self._ledger.jobs.claim(job.id, worker=self.worker)
+            except LedgerUnavailable:
+                self.doubt(job.id)
+                raise
+            if claimed:
                 self.run(job)
 
 

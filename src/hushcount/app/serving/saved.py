@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from hushcount.app.serving import passes
-from hushcount.app.serving.callers import Caller, Serving, require, role_on
+from hushcount.app.serving.callers import Caller, Serving, reaches, require, require_asking, role_on
 from hushcount.app.serving.rules import Named
 from hushcount.app.serving.tokens import ledger_of
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted, Outdated
@@ -67,7 +67,7 @@ def save(service: Serving, caller: Caller, offer: Named, *, name: str, question:
     require(service, caller, offer, "analyst", "owner", deed="save questions")
     _checked_name(name)
     _checked_question(question)
-    mine = saved_by(service, caller)
+    mine = _all_of(service, caller)
     old = next((one for one in mine if one.name == name), None)
     if old is not None and old.published is not None:
         raise NotPermitted(
@@ -81,8 +81,8 @@ def save(service: Serving, caller: Caller, offer: Named, *, name: str, question:
 
 
 def saved_by(service: Serving, caller: Caller) -> tuple[Saved, ...]:
-    """A caller's own saved questions, by name."""
-    found = map(_saved, ledger_of(service.setting).records.page(KIND, owner=caller.name, size=10_000))
+    """A caller's own saved questions, by name; those that their token reaches."""
+    found = [one for one in _all_of(service, caller) if reaches(caller, one.dataset)]
     return tuple(sorted(found, key=lambda one: one.name))
 
 
@@ -100,6 +100,7 @@ def find_saved(service: Serving, caller: Caller, name: str) -> Saved:
 
 def remove(service: Serving, caller: Caller, name: str) -> None:
     """Forget a saved question of one's own; its releases stay. A published one is taken back first, by an owner."""
+    require_asking(caller, deed="remove questions")
     saved = find_saved(service, caller, name)
     if saved.published is not None:
         raise NotPermitted(f"{name!r} is published: an owner takes it back first. Nothing was changed.")
@@ -213,6 +214,10 @@ def saved_form(saved: Saved, *, mine: bool) -> dict[str, Any]:
         "published": saved.published,
         "yours": mine,
     }
+
+
+def _all_of(service: Serving, caller: Caller) -> list[Saved]:
+    return list(map(_saved, ledger_of(service.setting).records.page(KIND, owner=caller.name, size=10_000)))
 
 
 def _put(service: Serving, caller: Caller, name: str, body: dict[str, Any], *, edition: int) -> Saved:

@@ -23,7 +23,7 @@ class Service:
         served: the data sets.
         stores: their data, open.
         runner: the questions under way.
-        token_key: under which tokens are kept.
+        tokens_key: under which tokens are kept.
     """
 
     config: Config
@@ -31,7 +31,7 @@ class Service:
     served: Served
     stores: Stores
     runner: Runner
-    token_key: bytes
+    tokens_key: bytes
 
     @property
     def ledger(self) -> Ledger:

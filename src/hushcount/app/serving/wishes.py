@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from hushcount.app.serving import passes
-from hushcount.app.serving.callers import Caller, Serving, require, role_on
+from hushcount.app.serving.callers import Caller, Serving, reaches, require, require_asking, role_on
 from hushcount.app.serving.grants import Extra, add_grant, end_for
 from hushcount.app.serving.rules import Named, dataset_of
 from hushcount.app.serving.tokens import ledger_of
@@ -121,8 +121,9 @@ def make_wish(service: Serving, caller: Caller, offer: Named, *, releases: str, 
 
 
 def wishes_of(service: Serving, caller: Caller) -> tuple[Wish, ...]:
-    """A caller's own wishes, the newest first."""
-    found = map(_wish, ledger_of(service.setting).records.page(KIND, owner=caller.name, size=1_000))
+    """A caller's own wishes, the newest first; those that their token reaches."""
+    every = map(_wish, ledger_of(service.setting).records.page(KIND, owner=caller.name, size=1_000))
+    found = [wish for wish in every if reaches(caller, wish.dataset)]
     return tuple(sorted(found, key=lambda wish: wish.made, reverse=True))
 
 
@@ -152,7 +153,8 @@ def find_wish(service: Serving, caller: Caller, name: str, *, offer: Named | Non
     if record is not None:
         wish = _wish(record)
         mine = offer is not None and offer.id == wish.dataset
-        if wish.who == caller.name or (mine and role_on(service, caller, offer) in {"owner", "auditor"}):
+        own = wish.who == caller.name and reaches(caller, wish.dataset)
+        if own or (mine and role_on(service, caller, offer) in {"owner", "auditor"}):
             return wish
     raise NotFound(f"there is no wish {name!r} here, or it is not for you. Nothing was changed.")
 
@@ -197,9 +199,10 @@ def decide(service: Serving, caller: Caller, name: str, *, offer: Named, answer:
 
 def withdraw(service: Serving, caller: Caller, name: str) -> Wish:
     """Take back a wish of one's own that still waits."""
+    require_asking(caller, deed="take back wishes")
     records = ledger_of(service.setting).records
     record = records.find(KIND, name)
-    if record is None or record.owner != caller.name:
+    if record is None or record.owner != caller.name or not reaches(caller, record.body["dataset"]):
         raise NotFound(f"there is no wish {name!r} of yours. Nothing was changed.")
     if record.body["state"] != "waiting":
         raise NotPermitted(f"the wish {name} was {record.body['state']} already. Nothing was changed.")

@@ -7,14 +7,14 @@ Both give the same histogram; which one makes it depends on the kinds of the col
 never on values. Measured on a million rows in Parquet, time as a multiple of the plain COUNT(DISTINCT ...) query:
 
     people     items            as integers   by SQL
-    integers   50               0.5           1.0
-    integers   42,000           0.95          1.1
+    integers   50               0.5           0.9
+    integers   42,000           0.9           0.9
     integers   137,000          1.5           0.9
-    texts      50 to 137,000    1.6 to 2.1    0.8 to 1.0
+    texts      50 to 137,000    1.6 to 2.1    0.8 to 0.9
 
 People who are not integers have to be numbered too, so SQL is faster, however many items there are. With integers it
-depends on the number of items, which is private: SQL is never far above the plain query, and is taken where a few rows
-are wanted; where all are wanted their texts have to come here anyway, and columns of few values (truth values and
+depends on the number of items, which is private: SQL is never above the plain query, and is taken where a few rows are
+wanted; where all are wanted their texts have to come here anyway, and columns of few values (truth values and
 dates) are few items for sure. Rows that would not fit into memory as integers are always counted by SQL.
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hushcount.app.serving.callers import Caller
 from hushcount.app.serving.saved import (
     dataset_of_published,
     find_saved,
@@ -18,8 +19,9 @@ from hushcount.app.serving.saved import (
     saved_form,
     take_back,
 )
+from hushcount.app.serving.tokens import Wanted, make_token
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted
-from tests.unit.app.serving.world import ARNE, CLICKS, EVE, MAX, OLGA, RAE, VISITS, ZOE
+from tests.unit.app.serving.world import ARNE, CLICKS, EVE, KEY, MAX, OLGA, RAE, VISITS, ZOE
 
 QUESTION = {"question": "top", "item": "article", "k": 10}
 RELEASE, NEWER = "r_abcdefgh", "r_bcdefghi"
@@ -162,6 +164,19 @@ def test_owners_publish_and_take_back(world):
     assert published_on(world.service, RAE, VISITS) == ()
     assert saved(world, k=99).question["k"] == 99
     assert publish(world.service, OLGA, other.id, offer=VISITS, name="top-articles").owner == "max"
+
+
+def test_a_narrowed_token_sees_and_changes_no_more_of_ones_own(world):
+    """One for other data finds nothing; one that only reads removes nothing."""
+    saved(world)
+    for scopes, datasets, error in ((("manage",), ("clicks",), NotFound), (("read",), None, NotPermitted)):
+        wanted = Wanted(label="s", scopes=scopes, datasets=datasets)
+        caller = Caller(name="zoe", token=make_token(world.setting, KEY, owner="zoe", wanted=wanted).token)
+        with pytest.raises(error):
+            remove(world.service, caller, "weekly")
+        assert len(saved_by(world.service, caller)) == (datasets is None)
+
+    assert find_saved(world.service, ZOE, "weekly")
 
 
 def test_readers_are_not_told_whose_it_is(world):

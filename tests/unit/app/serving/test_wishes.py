@@ -12,6 +12,7 @@ from hushcount.app.serving import grants
 from hushcount.app.serving.callers import Caller
 from hushcount.app.serving.grants import Extra, active_grants, add_grant, end_grants
 from hushcount.app.serving.limits import Target, set_limit, typed_limit
+from hushcount.app.serving.tokens import Wanted, make_token
 from hushcount.app.serving.wishes import (
     Answer,
     decide,
@@ -25,7 +26,7 @@ from hushcount.app.serving.wishes import (
 from hushcount.errors import BudgetExhausted, InvalidParameter, NotFound, NotPermitted, Outdated
 from hushcount.ledger.ledger import Account
 from tests.unit.app.serving.stand_in import START
-from tests.unit.app.serving.world import ARNE, CLICKS, EVE, MAX, OLGA, RAE, VISITS, ZOE
+from tests.unit.app.serving.world import ARNE, CLICKS, EVE, KEY, MAX, OLGA, RAE, VISITS, ZOE
 
 ACCOUNT = Account(kind="analyst", name="zoe", entity="visits")
 DATA = Account(kind="dataset", name="visits", entity="visits")
@@ -367,6 +368,19 @@ def test_wishes_are_seen_by_who_made_them_and_who_decides(bound):
         wishes_on(bound.service, ZOE, VISITS)
     with pytest.raises(NotFound):
         withdraw(bound.service, MAX, wish.id)
+
+
+def test_a_narrowed_token_sees_and_changes_no_more_of_ones_own(bound):
+    """One for other data finds nothing; one that only reads takes nothing back."""
+    wish = wished(bound)
+    for scopes, datasets, error in ((("manage",), ("clicks",), NotFound), (("read",), None, NotPermitted)):
+        wanted = Wanted(label="s", scopes=scopes, datasets=datasets)
+        caller = Caller(name="zoe", token=make_token(bound.setting, KEY, owner="zoe", wanted=wanted).token)
+        with pytest.raises(error):
+            withdraw(bound.service, caller, wish.id)
+        assert len(wishes_of(bound.service, caller)) == (datasets is None)
+
+    assert find_wish(bound.service, ZOE, wish.id, offer=VISITS).state == "waiting"
 
 
 def test_a_decision_is_made_once_by_an_owner_and_is_on_record(bound):

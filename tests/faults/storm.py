@@ -1,0 +1,77 @@
+"""A storm: clients on a server, and somebody who breaks it meanwhile."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tests.faults.checker import Verdict, check
+from tests.faults.clients import Client
+from tests.faults.server import ANALYSTS, CEILINGS, Server
+
+CLIENTS = 16
+_PATIENCE = 90.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storm:
+    """What a storm left: the clients with their histories, and the keys of which nobody knows what became of them."""
+
+    clients: tuple[Client, ...]
+    unresolved: tuple[str, ...]
+    seconds: float
+
+    def verdict(self, server: Server) -> Verdict:
+        """All of it, held against the ledger."""
+        events = [event for client in self.clients for event in client.events]
+        return check(events, server.place.facts(), CEILINGS)
+
+
+def storm(server: Server, nemesis: Sequence[Callable[[], None]], *, seed: int, asks: int) -> Storm:
+    """Let clients loose; do what the nemesis does, one thing after the other; then let clients find out."""
+    started, stopping = time.monotonic(), threading.Event()
+    clients = tuple(
+        Client(number, ANALYSTS[number % len(ANALYSTS)], server, random.Random(seed * 1000 + number))
+        for number in range(CLIENTS)
+    )
+    threads = [threading.Thread(target=client.go, args=(stopping, asks)) for client in clients]
+    for thread in threads:
+        thread.start()
+    try:
+        for strike in nemesis:
+            strike()
+            server.keep()
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+    server.keep()
+    server.await_ready()
+    unresolved = _resolved(clients)
+    return Storm(clients=clients, unresolved=tuple(unresolved), seconds=time.monotonic() - started)
+
+
+def _resolved(clients: Sequence[Client]) -> list[str]:
+    until, lost = time.monotonic() + _PATIENCE, list[str]()
+
+    def resolve(client: Client) -> None:
+        lost.extend(client.resolve(until))
+
+    threads = [threading.Thread(target=resolve, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return lost
+
+
+def figures(name: str, verdict: Verdict, ended: Storm, *, kills: int) -> str:
+    """The line that a run prints."""
+    return (
+        f"{name}: {verdict.requests} requests in {ended.seconds:.0f} s, {kills} kills, {verdict.unknown} ends unknown at "
+        f"first, {verdict.answered} keys answered, {verdict.resumed} resumed, overspend {verdict.overspend}, lost "
+        f"{verdict.lost + len(ended.unresolved)}"
+    )
