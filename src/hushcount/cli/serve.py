@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -133,6 +134,8 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
         os.environ[_SAID] = json.dumps(dict(said))
         server = _server(config)
         socket = server.bind_socket()
+        # Connections inherit it. Without it an answer's head waits until the other side has confirmed what came before.
+        socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
         _announce(config, socket.getsockname()[1])
     with tempfile.TemporaryDirectory(prefix="hushcount-metrics-") as shared:
         if config.observe.metrics is not None:
