@@ -196,7 +196,7 @@ def test_by_default_it_is_this_machine(tmp_path, monkeypatch):
 
 def test_this_machine_counts_upwards(monkeypatch):
     """It tells the same start each time, and time goes by; without a name of its own it is given one here."""
-    if boots._name() is None:
+    if this_boot() is None:
         monkeypatch.setattr(boots, "_name", lambda: "this machine")
     first, second = this_boot(), this_boot()
 
