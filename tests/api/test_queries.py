@@ -260,7 +260,7 @@ def test_answers_become_visible_on_the_grid_however_one_looks(tmp_path):
 
 def test_several_questions_have_one_price_and_are_answered_together(fresh):
     """Each has a release of its own."""
-    questions = [{**TOP, "preset": "cautious"}, {**COUNT, "preset": "cautious"}]
+    questions = [{**TOP, "preset": "cautious", "k": k} for k in (2, 3)]
     price = fresh.analyst.post("/v1/batches", {"questions": questions}).form
     assert price["cost"]["releases"] == pytest.approx(0.2)
     reply = fresh.analyst.post(
