@@ -35,6 +35,7 @@ class Worker:
         light: places for light work. Each place has its own connection to the ledger, so they are bounded.
         heavy: places for what computes.
         renderings: releases as bytes.
+        stopping: whether the process was asked to end: then nobody waits any more, and no question is taken.
     """
 
     service: Service | None = None
@@ -42,6 +43,7 @@ class Worker:
     light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
     heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
     renderings: Renderings = field(default_factory=Renderings)
+    stopping: bool = False
 
 
 def worker_of(request: Request) -> Worker:
