@@ -80,7 +80,7 @@ def make_month(analysts: int = 500, seed: int = 1) -> list[Asked]:
     chance = random.Random(seed)
     asked: list[Asked] = []
     for person in range(analysts):
-        count = min(50, int(chance.paretovariate(0.9)))
+        count = min(46, int(chance.paretovariate(0.95)))
         size = chance.choices(_SIZES, _SHARES)[0]
         first = START + timedelta(days=chance.uniform(0, 8))
         batch = chance.random() < _BATCHES
@@ -135,7 +135,7 @@ def play(
         month: the questions.
         paid: what an answer cost in fact; the worst case, unless something else is said.
     """
-    dataset = ledger.catalog.find(DATASET).id
+    dataset = ledger.catalog.find(DATASET, by=OWNER).id
     refused: dict[str, datetime] = {}
     for one in month:
         clock.now = one.at
@@ -162,7 +162,7 @@ def play(
 def desk_of(ledger: Ledger, secret: Secret) -> Desk:
     """The owner's desk at the data of the month."""
     setting = Setting(secret=secret, ledger=ledger, analyst=OWNER)
-    return Desk(setting=setting, dataset=ledger.catalog.find(DATASET), title=DATASET)
+    return Desk(setting=setting, dataset=ledger.catalog.find(DATASET, by=OWNER), title=DATASET)
 
 
 def figure_5(desk: Desk, *, information: tuple[int, ...], calls: tuple[int, ...]) -> tuple[Curve, ...]:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from hushcount.app.serving import running
+from hushcount.app.serving import answering
 from tests.api.served import CANARY, COUNT, TOP, released, staged, ticking
 
 
@@ -21,7 +21,7 @@ def gate(monkeypatch):
         entered = threading.Event()
         runs = 0
 
-    held, real = Gate(), running.answer
+    held, real = Gate(), answering.answer
 
     def answer(*given, **named):
         held.runs += 1
@@ -29,7 +29,7 @@ def gate(monkeypatch):
         assert held.open.wait(30)
         return real(*given, **named)
 
-    monkeypatch.setattr(running, "answer", answer)
+    monkeypatch.setattr(answering, "answer", answer)
     yield held
     held.open.set()
 
@@ -218,7 +218,7 @@ def test_a_failure_is_the_status_of_the_request_that_asked_and_told_to_those_who
         raise StoreIncomplete(f"a part is missing: {CANARY}")
 
     with monkeypatch.context() as patched:
-        patched.setattr(running, "answer", broken)
+        patched.setattr(answering, "answer", broken)
         reply = released(fresh.analyst)
     assert (reply.status, reply.code) == (502, "store-incomplete")
     looked = fresh.analyst.get(reply.headers["location"])
@@ -233,7 +233,7 @@ def test_a_bug_in_a_question_shows_nothing(fresh, monkeypatch):
     def broken(*given, **named):
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(running, "answer", broken)
+    monkeypatch.setattr(answering, "answer", broken)
     reply = released(fresh.analyst)
     assert (reply.status, reply.code) == (500, "internal")
     assert CANARY not in reply.body.decode()

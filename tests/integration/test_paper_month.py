@@ -16,18 +16,41 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 
 from hushcount.accounting.spent import Spent
+from hushcount.api.app import make_app
 from hushcount.app.budgets import make_limit, suggest
 from hushcount.app.secret import Secret
+from hushcount.app.serving import opening
+from hushcount.app.serving.callers import SERVICE
+from hushcount.app.serving.config_file import read_config
+from hushcount.app.serving.opening import open_service
+from hushcount.app.serving.tokens import Wanted, make_token
 from hushcount.ledger.ledger import Account
 from hushcount.ledger.limits import rho_limit, units_limit
 from hushcount.model.costs import Cost
+from tests.api.asgi import Client
 from tests.architecture.sources import ROOT
 
 SECRET = Secret(bytes(range(32)))
 # Commits need not reach a disk here: where there is a file system in memory, the month takes half the time.
 _MEMORY = "/dev/shm"  # noqa: S108 (a folder of our own is made in it)
+# The data is known by its name: it is not read.
+_SERVED = """
+[keys]
+noise = "noise"
+tokens = "tokens"
+[ledger]
+address = "tracked.sqlite"
+[stores.pinot]
+kind = "files"
+place = "data"
+[datasets.engagements]
+store = "pinot"
+table = "engagements.parquet"
+person = "member"
+"""
 
 
 def load_example(name: str):
@@ -120,7 +143,7 @@ def test_the_ledger_is_whole_after_the_month(tracked, month):
     """All that was charged adds up, to the unit, and nothing was refused although some went over."""
     person = max(crossings(month, information=3000))
     balance = tracked.balance(
-        Account(kind="analyst", name=person, entity=tracked.catalog.find(example.DATASET).population)
+        Account(kind="analyst", name=person, entity=tracked.catalog.find(example.DATASET, by=example.OWNER).population)
     )
     information = sum(one.information for one in month if one.analyst == person)
     calls = sum(one.calls for one in month if one.analyst == person)
@@ -158,7 +181,7 @@ def test_short_answers_stop_no_fewer(folder):
 
     Whoever else is stopped had less left than the worst case of one question: with that much more, nobody else is.
     """
-    month = [one for one in example.make_month(seed=2) if one.analyst < "analyst-120"]
+    month = [one for one in example.make_month(seed=2) if one.analyst < "analyst-060"]
     worst = max(example.ceiling(replace(example.PAPER, information=one.information)).rho for one in month)
 
     def ask_under(name, limit):
@@ -176,6 +199,62 @@ def test_short_answers_stop_no_fewer(folder):
     assert proposal.stopped
     assert set(proposal.stopped) <= refused
     assert spared <= set(proposal.stopped)
+
+
+@pytest.fixture
+def owner(tracked, tmp_path, monkeypatch):
+    """The owner, who calls a service on that ledger over HTTP; the ledger's clock still stands at the month's end."""
+    for name, key in (("noise", SECRET.value), ("tokens", bytes(range(32, 64)))):
+        (tmp_path / name).touch(mode=0o600)
+        (tmp_path / name).write_bytes(key)
+    (tmp_path / "hushcount.toml").write_text(_SERVED, encoding="utf-8")
+    tracked.grant(SERVICE, "owner", by=example.OWNER)
+    # The ledger is the fixture's, and so is closing it.
+    monkeypatch.setattr(opening, "open_ledger", lambda *_, **__: tracked)
+    monkeypatch.setattr(tracked, "close", lambda: None)
+    with open_service(read_config(tmp_path / "hushcount.toml", {})) as service, start_blocking_portal() as portal:
+        wanted = Wanted(label="the owner", scopes=("manage",))
+        token = make_token(service.setting, service.tokens_key, owner=example.OWNER, wanted=wanted)
+        yield Client(app=make_app(service), portal=portal).signed(token.text.text)
+
+
+def test_figure_5_over_http(tracked, owner):
+    """The same curves as from the ledger: 3000 units are 84.375 standard releases of noise, 30 calls 0.003 of delta."""
+    units, calls = example.figure_5(example.desk_of(tracked, SECRET), information=(3000,), calls=(30,))
+    reply = owner.get("/v1/datasets/engagements/usage?limits=84.375,0.003")
+    by_units, by_calls = reply.form["limits"]
+
+    assert reply.status == 200
+    assert reply.form["analysts"] == 500
+    assert by_units["noise"] == list(units.shares)
+    assert by_calls["rare_items"] == list(calls.shares)
+
+
+def test_the_proposal_over_http(tracked, owner):
+    """The same limit, to the last digit, and the same people; set as it is told, it is the limit that was enforced."""
+    proposal = suggest(example.desk_of(tracked, SECRET), share="0.95").proposal
+    told = owner.post("/v1/datasets/engagements/proposals", {"share": "0.95"}).form
+    typed = make_limit({"rho": told["rho"], "delta": told["delta"]}, window=told["window"], mode="enforce")
+
+    assert tuple(told["stopped"]) == proposal.stopped
+    assert told["share"] == pytest.approx(proposal.share)
+    assert typed.ceiling == proposal.limit.ceiling
+
+
+def test_the_page_shows_this_month(tracked):
+    """The table and the sentence of the page are what this month gives."""
+    page = (ROOT / "docs" / "serve" / "linkedin.md").read_text(encoding="utf-8")
+    desk = example.desk_of(tracked, SECRET)
+    curves = example.figure_5(desk, information=(1000, 2000, 3000, 4000), calls=(10, 20, 30, 40))
+    proposal = suggest(desk, share="0.95").proposal
+    units = proposal.limit.ceiling.rho / example.ceiling(replace(example.PAPER, information=1)).rho
+    calls = proposal.limit.ceiling.delta / example.PAPER.delta_per_call
+
+    for day in (0, 7, 14, 21, 28):
+        assert f"| {day} | " + " | ".join(f"{curve.shares[day]:.1%}" for curve in curves) + " |" in page
+    told = " ".join(page.split())
+    assert f"{units:.0f} units and {calls:.0f} calls a month" in told
+    assert f"stopped {len(proposal.stopped)} of the 500" in told
 
 
 def test_a_limit_as_an_owner_types_it():

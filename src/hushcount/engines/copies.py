@@ -7,9 +7,9 @@ digests by stamp and leave out the one after the read would not be as safe: a me
 changes bytes and no stamp.
 
 A copy costs room on the disk and no memory. Where the system allows it, it has no name either, so that nobody opens it
-and nothing is left after a crash. Measured instead of it: rows in a table of DuckDB in memory were counted up to a third faster at a million rows, slower
-at ten million, and took 1.5 to 4.5 times the file's size; a database file of DuckDB was no faster, and took up to three
-seconds to write for each million rows.
+and nothing is left after a crash. Measured instead of it: rows in a table of DuckDB in memory were counted up to a
+third faster at a million rows, slower at ten million, and took 1.5 to 4.5 times the file's size; a database file of
+DuckDB was no faster, and took up to three seconds to write for each million rows.
 
 Copies may also be kept under a name, in a folder of the service, for as long as one version is announced: then every
 worker and the next start read the same bytes.
