@@ -119,7 +119,7 @@ def _latest(request: Request, name: str, form: str, match: str | None) -> Respon
     dataset = saved.dataset_of_published(service, name)
     offer = None if dataset is None else _served(request, dataset)
     newest = saved.latest(service, caller, name, offer=offer)
-    return file_response(request, readable_release(service, caller, newest), form, match=match, cache=_ASK_AGAIN)
+    return file_response(request, readable_release(request, newest), form, match=match, cache=_ASK_AGAIN)
 
 
 def _served(request: Request, dataset: str) -> Offer | None:
