@@ -8,7 +8,7 @@ import pytest
 
 from hushcount.api import me
 from hushcount.api.problems import STATUS
-from hushcount.app.serving import running
+from hushcount.app.serving import answering
 from hushcount.app.serving.problems import CODES
 from hushcount.errors import LedgerUnavailable, Outdated, StoreIncomplete, StoreTimeout
 from tests.api.served import TOP, released
@@ -49,7 +49,7 @@ def cancelled(stage, patched):
     """A key whose question was cancelled before it ran."""
     from hushcount.errors import Cancelled
 
-    patched.setattr(running, "answer", failing(Cancelled("it was stopped. Nothing was charged.")))
+    patched.setattr(answering, "answer", failing(Cancelled("it was stopped. Nothing was charged.")))
     return released(stage.analyst)
 
 
@@ -83,7 +83,7 @@ def of_runner(error):
     """A question that fails while it runs."""
 
     def fail(stage, patched):
-        patched.setattr(running, "answer", failing(error))
+        patched.setattr(answering, "answer", failing(error))
         return released(stage.analyst)
 
     return fail

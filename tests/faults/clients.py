@@ -30,14 +30,20 @@ def random_question(chance: random.Random) -> dict[str, Any]:
     return body
 
 
+def dear_question(chance: random.Random) -> dict[str, Any]:
+    """A standard release with noise of its own, so that nobody gets it for nothing."""
+    return {**random_question(chance), "preset": "standard", "fresh": True}
+
+
 @dataclass(slots=True)
 class Client:
-    """One thread that asks, with everything that it began."""
+    """One thread that asks, with everything that it began; `think` makes up its questions."""
 
     number: int
     analyst: str
     server: Server
     chance: random.Random
+    think: Callable[[random.Random], dict[str, Any]] = random_question
     events: list[Event] = field(default_factory=list)
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
@@ -60,7 +66,7 @@ class Client:
     def ask(self) -> None:
         """A new question under a new key."""
         key = f"c{self.number}-{len(self.asked)}"
-        self.asked[key] = random_question(self.chance)
+        self.asked[key] = self.think(self.chance)
         self._release("ask", key)
 
     def retry(self) -> None:

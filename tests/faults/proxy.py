@@ -12,6 +12,8 @@ from typing import Literal
 
 Cut = Literal["before", "after"]
 _COMMIT = b"COMMIT"
+# Connections that have committed less than this are left alone: those of workers that are just starting.
+_SPARED = 8
 _SIZE = 1 << 16
 
 
@@ -61,6 +63,7 @@ class Proxy:
                 far.connect(str(self._target))
             except OSError:
                 _close(near)
+                _close(far)
                 continue
             with self._lock:
                 self._open |= {near, far}
@@ -69,9 +72,11 @@ class Proxy:
             threading.Thread(target=self._back, args=(near, far, silenced), daemon=True).start()
 
     def _forth(self, near: socket.socket, far: socket.socket, silenced: threading.Event) -> None:
+        commits = 0
         with contextlib.suppress(OSError):
             while data := near.recv(_SIZE):
-                when = self._due() if _COMMIT in data else None
+                commits += _COMMIT in data
+                when = self._due() if _COMMIT in data and commits > _SPARED else None
                 if when == "before":
                     break
                 if when == "after":

@@ -34,6 +34,7 @@ ANALYSTS = ("ana", "bo", "cy", "di")
 # Small enough that part of what is asked is refused; windows are never renewed, so that sums tell.
 CEILINGS = {"dataset": Decimal(4), "analyst": Decimal("1.5")}
 _PATIENCE = 60.0
+_OK, _BROKEN = 200, 500
 
 _TOML = """
 [server]
@@ -171,10 +172,17 @@ class Server:
                 self.start()
                 return
             with contextlib.suppress(OSError, http.client.HTTPException):
-                if self.request("GET", "/readyz")[0] == 200:  # noqa: PLR2004
-                    return
+                if self.request("GET", "/readyz")[0] == _OK:
+                    return self._greet()
             time.sleep(0.05)
         raise RuntimeError(f"the server is not ready: {self.log()}")
+
+    def _greet(self) -> None:
+        """Refuse to go on with a server that knows nobody: nothing that it does would mean anything."""
+        token = self.place.tokens[ANALYSTS[0]]
+        status, _, body = self.request("GET", "/v1/me", headers={"Authorization": f"Bearer {token}"})
+        if status >= _BROKEN and self.starts == 1:
+            raise RuntimeError(f"the server answers {status} {body!r}: {self.log()}")
 
     def keep(self) -> bool:
         """Start it again if it has ended; whether it had."""

@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tests.faults.checker import Verdict, check
-from tests.faults.clients import Client
+from tests.faults.checker import Ceilings, Verdict, check
+from tests.faults.clients import Client, random_question
 from tests.faults.server import ANALYSTS, CEILINGS, Server
 
 CLIENTS = 16
@@ -24,17 +25,25 @@ class Storm:
     unresolved: tuple[str, ...]
     seconds: float
 
-    def verdict(self, server: Server) -> Verdict:
+    def verdict(self, server: Server, ceilings: Ceilings = CEILINGS) -> Verdict:
         """All of it, held against the ledger."""
         events = [event for client in self.clients for event in client.events]
-        return check(events, server.place.facts(), CEILINGS)
+        return check(events, server.place.facts(), ceilings)
 
 
-def storm(server: Server, nemesis: Sequence[Callable[[], None]], *, seed: int, asks: int) -> Storm:
+def storm(
+    server: Server,
+    nemesis: Sequence[Callable[[], None]],
+    *,
+    seed: int,
+    asks: int,
+    patience: float = _PATIENCE,
+    think: Callable[[random.Random], dict[str, Any]] = random_question,
+) -> Storm:
     """Let clients loose; do what the nemesis does, one thing after the other; then let clients find out."""
     started, stopping = time.monotonic(), threading.Event()
     clients = tuple(
-        Client(number, ANALYSTS[number % len(ANALYSTS)], server, random.Random(seed * 1000 + number))
+        Client(number, ANALYSTS[number % len(ANALYSTS)], server, random.Random(seed * 1000 + number), think)
         for number in range(CLIENTS)
     )
     threads = [threading.Thread(target=client.go, args=(stopping, asks)) for client in clients]
@@ -50,12 +59,12 @@ def storm(server: Server, nemesis: Sequence[Callable[[], None]], *, seed: int, a
             thread.join()
     server.keep()
     server.await_ready()
-    unresolved = _resolved(clients)
+    unresolved = _resolved(clients, time.monotonic() + patience)
     return Storm(clients=clients, unresolved=tuple(unresolved), seconds=time.monotonic() - started)
 
 
-def _resolved(clients: Sequence[Client]) -> list[str]:
-    until, lost = time.monotonic() + _PATIENCE, list[str]()
+def _resolved(clients: Sequence[Client], until: float) -> list[str]:
+    lost: list[str] = []
 
     def resolve(client: Client) -> None:
         lost.extend(client.resolve(until))

@@ -72,10 +72,9 @@ def test_on_a_file(tmp_path):
 
 
 def test_on_a_server(tmp_path):
-    """PostgreSQL: as on a file; connections are cut before and after commits, and the database crashes."""
+    """PostgreSQL: as on a file; connections are cut before and after commits, and the database crashes first."""
     with running_cluster() as cluster, proxy_to(cluster.folder) as proxy:
         place = make_place(tmp_path / "place", ledger=proxy.address)
-        place.plan(*(f"{point} 2" for point in POINTS))
         with serving(place, silence=2) as server:
 
             def crash():
@@ -88,7 +87,13 @@ def test_on_a_server(tmp_path):
                 proxy.cut("after", 6)
                 proxy.cut_all()
 
-            ended = storm(server, [quietly(4), cut, quietly(3), cut, crash, deaths(place)], seed=2, asks=ASKS)
+            def armed():
+                place.plan(*(f"{point} 2" for point in POINTS))
+                for worker in server.workers():
+                    server.kill(worker)
+
+            strikes = [quietly(4), cut, quietly(3), cut, quietly(1), crash, quietly(1), armed, deaths(place)]
+            ended = storm(server, strikes, seed=2, asks=ASKS)
             server.stop()
             verdict = ended.verdict(server)
             report("PostgreSQL", ended, verdict, server)

@@ -18,7 +18,7 @@ from hushcount.ledger.ledger import Ask, Proof, Reservation, StoredRelease
 from hushcount.ledger.sql import SqlLedger
 
 # Between looking and charging, and between answering and charging: what a busy network takes.
-_GAP = 0.05
+_GAP = 0.3
 _LATER = 1.0
 
 

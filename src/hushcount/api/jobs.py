@@ -12,13 +12,27 @@ from hushcount.api.problems import problem_form, problem_response
 from hushcount.api.refusals import seen_problem
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
-from hushcount.api.work import caller_of, light, service_of
+from hushcount.api.work import caller_of, light, service_of, worker_of
+from hushcount.app.serving import queries
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.queries import Shown
 from hushcount.app.serving.releases import answered, cost_form
 from hushcount.app.serving.tasks import Order
+from hushcount.errors import Busy
+from hushcount.ledger.jobs import Job
 
 _AGAIN = "1"
+
+
+async def taken(request: Request, order: Order, *, key: str) -> Job:
+    """A question that is taken, or joined if its key came before.
+
+    Raises:
+        Busy: the process is about to end; another one takes it.
+    """
+    if worker_of(request).stopping:
+        raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
+    return await light(request, queries.release, service_of(request), caller_of(request), order, key=key)
 
 
 async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response:

@@ -1,4 +1,4 @@
-"""Refusals for want of budget, as far as their caller may know of others: separate analysts learn of themselves only."""
+"""Refusals for want of budget, as far as their caller may know of others: separate ones learn of themselves only."""
 
 from __future__ import annotations
 
