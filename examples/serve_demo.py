@@ -133,7 +133,7 @@ def _invite(demo: Demo, person: str) -> None:
 @contextmanager
 def _serving(demo: Demo) -> Iterator[None]:
     """The server, until the block ends; it is stopped by its own number."""
-    line = [Path(_programs()) / "hushcount", "serve", "--config", "hushcount.toml"]
+    line = [f"{_programs()}/hushcount", "serve", "--config", "hushcount.toml"]
     print("\n  $ hushcount serve --config hushcount.toml &")
     with (demo.folder / "server.log").open("w", encoding="utf-8") as log:
         server = subprocess.Popen(line, cwd=demo.folder, stdout=subprocess.PIPE, stderr=log, text=True)  # noqa: S603
