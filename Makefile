@@ -23,13 +23,16 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench bench-ledger bench-spark lock clean postgres java
+.PHONY: help demo serve-demo test check bench bench-ledger bench-spark lock clean postgres java
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 demo: $(INSTALLED)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
+
+serve-demo: $(INSTALLED)  ## Start the service on a made-up log, ask it with curl as an owner and two analysts, stop it
+	@$(BIN)/python examples/serve_demo.py
 
 # Three processes on two cores, since a third of the time is waiting for disks and servers; each file in one of them, and
 # all tests of Spark in one, since they share a session and a cluster: see tests/conftest.py. Without those of Spark:
@@ -75,6 +78,13 @@ lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and w
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }
 	$(LOCKER)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --group dev --output-file requirements.lock pyproject.toml
+	@# The container's own lists: the same versions, and only what runs there and what builds it.
+	$(LOCKER)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--constraints requirements.lock --custom-compile-command "make lock" --extra server --extra postgres \
+		--extra metrics --extra oidc --output-file deploy/container/requirements.lock pyproject.toml
+	@echo hatchling | $(LOCKER)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --constraints requirements.lock --custom-compile-command "make lock" \
+		--output-file deploy/container/build.lock -
 
 clean:  ## Remove everything that these commands made
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .benchmarks build dist

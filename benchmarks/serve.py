@@ -164,7 +164,7 @@ def bench(folder: Path) -> None:
     with serving(words, home=home) as server:
         caller = Caller(server.base)
         allowed, told = caller.call(
-            "PUT", "/v1/limits", {"dataset": "events", "of": "dataset", "releases": "100000", "mode": "enforce"}
+            "PUT", "/v1/limits", {"dataset": "events", "releases": "100000", "mode": "enforce"}
         )
         if allowed >= 300:
             raise RuntimeError(told)

@@ -1,12 +1,14 @@
 """A served question beside the plain query on an open connection: fresh releases, repeats, and what they consist of.
 
-Plain query and product take turns, so that a busy machine slows both; medians are compared, as the goals are.
+Plain query and product take turns, so that a busy machine slows both; medians are compared, as the goals are. Where
+other programs run beside it, the time of the processors says more than the time on the clock: both are shown.
 """
 
 from __future__ import annotations
 
 import statistics
 import tempfile
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -47,9 +49,21 @@ def measure(effort: Effort) -> None:
             rows.append(_measured(Path(made), effort, shape))
     show(
         "Served: medians beside the plain query on an open connection",
-        ["", "plain", "release", "over goal", "counting alone", "repeat", "opening"],
+        [
+            "",
+            "plain",
+            "release",
+            "of goal",
+            "counting",
+            "repeat",
+            "opening",
+            "CPU: plain",
+            "release",
+            "of goal",
+            "repeat",
+        ],
         rows,
-        "The goal of a release is 1.10 times the plain query and 15 ms; below 1.00 it is reached. A repeat: 10 ms.",
+        "The goal of a release is 1.10 times the plain query and 15 ms: 1.00 or less reaches it. A repeat: 10 ms.",
     )
 
 
@@ -69,15 +83,28 @@ def _measured(folder: Path, effort: Effort, shape: tuple[str, int, int, str]) ->
             turns=_TURNS if effort.scale == 1.0 else effort.repeats,
         )
         stores.close()
-    plain, release, counting, repeat = spent
-    over = f"{release / (1.10 * plain + _ALLOWED):.2f}"
-    return [name, lasting(plain), lasting(release), over, lasting(counting), lasting(repeat), lasting(opening)]
+    (plain, release, counting, repeat), (plain_cpu, release_cpu, _, repeat_cpu) = spent
+    clock = [*_beside_goal(plain, release), lasting(counting), lasting(repeat), lasting(opening)]
+    return [name, *clock, *_beside_goal(plain_cpu, release_cpu), lasting(repeat_cpu)]
 
 
-def _in_turns(*works: Callable[[], object], turns: int) -> list[float]:
-    """The median of each, measured one after another again and again, after a first time that does not count."""
-    found = [[seconds(work) for work in works] for _ in range(turns + 1)][1:]
-    return [statistics.median(each) for each in zip(*found, strict=True)]
+def _beside_goal(plain: float, release: float) -> list[str]:
+    return [lasting(plain), lasting(release), f"{release / (1.10 * plain + _ALLOWED):.2f}"]
+
+
+def _in_turns(*works: Callable[[], object], turns: int) -> tuple[list[float], list[float]]:
+    """The medians of each, on the clock and of the processors, measured in turns after a first one that is left out."""
+    found = [[_spent(work) for work in works] for _ in range(turns + 1)][1:]
+    each = list(zip(*found, strict=True))
+    return [statistics.median(clock for clock, _ in one) for one in each], [
+        statistics.median(cpu for _, cpu in one) for one in each
+    ]
+
+
+def _spent(work: Callable[[], object]) -> tuple[float, float]:
+    before = time.process_time()
+    clock = seconds(work)
+    return clock, time.process_time() - before
 
 
 def _ask(stores: Stores, offer: Offer, setting: Setting, *, fresh: bool) -> None:

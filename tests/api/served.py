@@ -41,7 +41,7 @@ address = "ledger.sqlite"
 [stores.files]
 kind = "files"
 place = "data"
-timeout = "20s"
+timeout = "60s"
 [datasets.events]
 store = "files"
 table = "events.csv"

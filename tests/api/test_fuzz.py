@@ -163,7 +163,7 @@ def _wrong(who, path, called, reply):
             yield "another status than the code's"
         if form["type"] != f"/problems/{form['code']}" or "request_id" not in form or "detail" not in form:
             yield "no whole problem"
-        if form["charged"] is not False:
+        if form["charged"] is not False and form["code"] not in {"reservation-closed", "internal"}:
             yield "a refusal that does not say that it was free"
     if path.startswith("/v1/") and path != "/v1/invitations":
         if who == "anybody" and reply.status not in {401, 429}:

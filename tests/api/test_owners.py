@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.api.served import CANARY, TOP, released
+from tests.api.served import CANARY, TOP, released, staged
 
 CAUTIOUS = {**TOP, "preset": "cautious"}
 
@@ -131,7 +133,7 @@ def test_usage_is_numbers_and_a_picture_and_a_proposal(fresh):
     """Who would have been stopped by which limit."""
     for number in range(3):
         released(fresh.analyst, {**CAUTIOUS, "k": number + 1}, key=f"k{number}")
-    form = fresh.auditor.get("/v1/datasets/events/usage?limits=0.1,1&window=day").form
+    form = fresh.auditor.get("/v1/datasets/events/usage?limits=0.1,10&window=day").form
     assert form["analysts"] == 1
     assert [one["stopped"] for one in form["limits"]] == [["ana"], []]
     picture = fresh.owner.get("/v1/datasets/events/usage", Accept="image/svg+xml")
@@ -206,3 +208,30 @@ def test_rare_items_show_up_nowhere(fresh):
         )
     ]
     assert not any(CANARY in text for text in everything)
+
+
+def test_separate_analysts_learn_nothing_of_each_other_from_balances_and_refusals(tmp_path):
+    """What ana is told does not depend on what olga spent, until the shared budget itself is short."""
+
+    def separate(config):
+        return replace(config, privacy=replace(config.privacy, analysts="separate"))
+
+    with staged(tmp_path, separate) as stage:
+        stage.owner.put("/v1/limits", {"dataset": "events", "analyst": "ana", "releases": 1})
+        before = stage.analyst.get("/v1/datasets/events/budget").form
+        assert released(stage.owner, {**TOP, "k": 1}).status == 200
+        assert stage.analyst.get("/v1/datasets/events/budget").form == before
+        assert [(one["kind"], one["shared"]) for one in before["accounts"]] == [
+            ("dataset", True),
+            ("token", False),
+            ("analyst", False),
+        ]
+        own = released(stage.analyst, {**TOP, "preset": "generous"})
+        assert own.form["short"] == ["your own budget"]
+        assert "spent_on" not in own.form
+        stage.owner.put("/v1/limits", {"dataset": "events", "releases": "0.2"})
+        shared = released(stage.analyst, key="k2")
+        assert shared.code == "budget-exhausted"
+        assert shared.form["short"] == ["a budget that is shared with others"]
+        assert shared.form["left"] == {"releases": None}
+        assert "spent_on" not in shared.form

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from hushcount.app.serving import running
+from hushcount.app.serving import answering
 from tests.api.served import CANARY, COUNT, TOP, released, staged, ticking
 
 
@@ -21,7 +21,7 @@ def gate(monkeypatch):
         entered = threading.Event()
         runs = 0
 
-    held, real = Gate(), running.answer
+    held, real = Gate(), answering.answer
 
     def answer(*given, **named):
         held.runs += 1
@@ -29,7 +29,7 @@ def gate(monkeypatch):
         assert held.open.wait(30)
         return real(*given, **named)
 
-    monkeypatch.setattr(running, "answer", answer)
+    monkeypatch.setattr(answering, "answer", answer)
     yield held
     held.open.set()
 
@@ -218,7 +218,7 @@ def test_a_failure_is_the_status_of_the_request_that_asked_and_told_to_those_who
         raise StoreIncomplete(f"a part is missing: {CANARY}")
 
     with monkeypatch.context() as patched:
-        patched.setattr(running, "answer", broken)
+        patched.setattr(answering, "answer", broken)
         reply = released(fresh.analyst)
     assert (reply.status, reply.code) == (502, "store-incomplete")
     looked = fresh.analyst.get(reply.headers["location"])
@@ -233,7 +233,7 @@ def test_a_bug_in_a_question_shows_nothing(fresh, monkeypatch):
     def broken(*given, **named):
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(running, "answer", broken)
+    monkeypatch.setattr(answering, "answer", broken)
     reply = released(fresh.analyst)
     assert (reply.status, reply.code) == (500, "internal")
     assert CANARY not in reply.body.decode()
@@ -260,7 +260,7 @@ def test_answers_become_visible_on_the_grid_however_one_looks(tmp_path):
 
 def test_several_questions_have_one_price_and_are_answered_together(fresh):
     """Each has a release of its own."""
-    questions = [{**TOP, "preset": "cautious"}, {**COUNT, "preset": "cautious"}]
+    questions = [{**TOP, "preset": "cautious", "k": k} for k in (2, 3)]
     price = fresh.analyst.post("/v1/batches", {"questions": questions}).form
     assert price["cost"]["releases"] == pytest.approx(0.2)
     reply = fresh.analyst.post(
@@ -279,3 +279,23 @@ def test_of_several_questions_all_are_answered_or_none(fresh):
     reply = fresh.analyst.post("/v1/batches", {"questions": questions, "mode": "release"}, Idempotency_Key="k1")
     assert (reply.status, reply.code) == (403, "budget-exhausted")
     assert fresh.analyst.get("/v1/datasets/events/budget").form["accounts"][0]["releases"] == before
+
+
+def test_a_server_that_stops_lets_go_of_whoever_waits_and_takes_no_questions(fresh, gate):
+    """Prices and reading go on; what runs is answered, and found by whoever comes back."""
+    body = {**TOP, "mode": "release"}
+    waiting = fresh.analyst.begin("POST", "/v1/queries", body, headers={"Idempotency-Key": "k1", "Prefer": "wait=60"})
+    assert gate.entered.wait(10)
+    name = fresh.analyst.get("/v1/queries").form["data"][0]["id"]
+    watching = fresh.analyst.begin("GET", f"/v1/queries/{name}/events")
+    fresh.anybody.app.state.worker.stopping = True
+    assert waiting.result(10).status == 202
+    assert b"event: end" not in watching.result(10).body
+    reply = released(fresh.analyst, {**TOP, "k": 1}, key="k2")
+    assert (reply.status, reply.code) == (503, "busy")
+    assert reply.headers["retry-after"]
+    assert fresh.anybody.get("/readyz").code == "busy"
+    assert fresh.analyst.post("/v1/queries", TOP).status == 200
+    gate.open.set()
+    fresh.anybody.app.state.worker.stopping = False
+    assert fresh.analyst.get(f"/v1/queries/{name}", Prefer="wait=30").form["status"] == "done"

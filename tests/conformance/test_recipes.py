@@ -42,7 +42,7 @@ class MemoryStore:
                 self._connection.execute("ROLLBACK")
                 raise
 
-    reading = upgrading = writing
+    reading = upgrading = jotting = writing
 
     def scrub(self) -> None:
         """Memory keeps nothing that was taken out."""

@@ -69,13 +69,20 @@ def make_app(service: Service, *, observe: Observer | None = None) -> FastAPI:
     return _made(worker, service.config, observe=observe)
 
 
-def opening_app(config: Config, opening: Callable[[], Service], *, observe: Observer | None = None) -> FastAPI:
+def opening_app(
+    config: Config,
+    opening: Callable[[], Service],
+    *,
+    observe: Observer | None = None,
+    opened: Callable[[Worker], None] = lambda _: None,
+) -> FastAPI:
     """The application of a service that is opened when the server starts and closed when it stops.
 
     Args:
         config: how it is set up.
         opening: opens the service; runs in a thread, so that the server can be stopped meanwhile.
         observe: told each request.
+        opened: called once the service is open, in the thread that hears signals.
     """
     worker = Worker(door=open_door(config))
 
@@ -83,6 +90,7 @@ def opening_app(config: Config, opening: Callable[[], Service], *, observe: Obse
     async def life(app: FastAPI) -> AsyncIterator[None]:
         del app
         worker.service = await anyio.to_thread.run_sync(opening)
+        opened(worker)
         try:
             yield
         finally:

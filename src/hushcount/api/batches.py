@@ -8,7 +8,7 @@ from fastapi import Request, Response
 
 from hushcount.api import bodies
 from hushcount.api.answers import answer
-from hushcount.api.jobs import job_answer
+from hushcount.api.jobs import job_answer, taken
 from hushcount.api.parameters import Key, Prefer, require_key, seconds_to_wait
 from hushcount.api.queries import OF_RELEASES, order_of
 from hushcount.api.routes import said, signed_router, with_body
@@ -29,7 +29,7 @@ async def ask(request: Request, body: bodies.Batch, key: Key = None, prefer: Pre
     if body.mode == "estimate":
         return answer(await light(request, _priced, request, order))
     named = require_key(key)
-    job = await light(request, queries.release, service_of(request), caller, order, key=named)
+    job = await taken(request, order, key=named)
     return await job_answer(request, await waited(request, job, seconds_to_wait(prefer)), asked=True)
 
 

@@ -9,15 +9,30 @@ from fastapi import Request, Response
 from hushcount.api.answers import joined, to_json
 from hushcount.api.left import left_form
 from hushcount.api.problems import problem_form, problem_response
+from hushcount.api.refusals import seen_problem
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
-from hushcount.api.work import caller_of, light, service_of
+from hushcount.api.work import caller_of, light, service_of, worker_of
+from hushcount.app.serving import queries
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.queries import Shown
 from hushcount.app.serving.releases import answered, cost_form
 from hushcount.app.serving.tasks import Order
+from hushcount.errors import Busy
+from hushcount.ledger.jobs import Job
 
 _AGAIN = "1"
+
+
+async def taken(request: Request, order: Order, *, key: str) -> Job:
+    """A question that is taken, or joined if its key came before.
+
+    Raises:
+        Busy: the process is about to end; another one takes it.
+    """
+    if worker_of(request).stopping:
+        raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
+    return await light(request, queries.release, service_of(request), caller_of(request), order, key=key)
 
 
 async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response:
@@ -29,7 +44,9 @@ async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response
         asked: whether this request asks the question: then a failure is its status, and not only told.
     """
     if shown.problem is not None and asked:
-        return problem_response(request, shown.problem, headers={"Location": f"/v1/queries/{shown.job.id}"})
+        return problem_response(
+            request, seen_problem(request, shown.problem), headers={"Location": f"/v1/queries/{shown.job.id}"}
+        )
     if shown.state == "done":
         return await light(request, _done, request, shown)
     if shown.state in ENDED:
@@ -54,7 +71,7 @@ def job_form(request: Request, shown: Shown) -> dict[str, Any]:
         name = f"/v1/releases/{with_prefix(job.id, 'r')}"
         form["releases"] = [name] if len(tasks) == 1 else [f"{name}-{place + 1}" for place in range(len(tasks))]
     elif shown.problem is not None:
-        form["problem"] = problem_form(shown.problem, request_id=request.state.request_id)
+        form["problem"] = problem_form(seen_problem(request, shown.problem), request_id=request.state.request_id)
     elif shown.state not in ENDED:
         form["stage"] = shown.stage
         form["stopping"] = job.stop

@@ -15,8 +15,17 @@ from starlette.exceptions import HTTPException
 
 from hushcount.api.answers import to_json
 from hushcount.api.helps import HELPS
+from hushcount.api.refusals import refusal_problem
+from hushcount.api.work import light
 from hushcount.app.serving.problems import Problem, problem_of
-from hushcount.errors import HushcountError, NotSignedIn
+from hushcount.errors import (
+    BudgetExhausted,
+    CostOverrun,
+    HushcountError,
+    LedgerUnavailable,
+    NotSignedIn,
+    ReservationClosed,
+)
 
 MEDIA = "application/problem+json"
 STATUS = {
@@ -106,7 +115,10 @@ def install(app: FastAPI) -> None:
 
 
 async def _of_ours(request: Request, error: Exception) -> Response:
-    problem = _translated(error)
+    if isinstance(error, BudgetExhausted):
+        problem = await light(request, refusal_problem, request, error)
+    else:
+        problem = _translated(error, reads=request.method == "GET")
     after = getattr(error, "after", None)
     headers = {} if after is None else {"Retry-After": str(max(1, round(after)))}
     if problem.code == "internal":
@@ -117,10 +129,15 @@ async def _of_ours(request: Request, error: Exception) -> Response:
     return problem_response(request, problem, headers=headers)
 
 
-def _translated(error: Exception) -> Problem:
-    """An error of ours as a problem; how to sign in is told without a word on charges."""
+def _translated(error: Exception, *, reads: bool) -> Problem:
+    """An error of ours as a problem, with what is known of whether anything was charged."""
     if isinstance(error, NotSignedIn):
         return Problem(code="not-signed-in", detail=str(error))
+    if isinstance(error, CostOverrun):
+        return problem_of(error, charged=True)
+    if isinstance(error, ReservationClosed) or (isinstance(error, LedgerUnavailable) and not reads):
+        # What became of it is in its words, or with whoever can reach the ledger.
+        return problem_of(error, charged=None)
     return problem_of(error)
 
 

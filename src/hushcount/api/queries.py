@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from hushcount.api import bodies
 from hushcount.api.answers import answer, page, to_json
-from hushcount.api.jobs import job_answer, job_form
+from hushcount.api.jobs import job_answer, job_form, taken
 from hushcount.api.parameters import After, Key, Limit, Named, Prefer, require_key, seconds_to_wait
 from hushcount.api.readable import own_query, reaches
 from hushcount.api.routes import said, signed_router, with_body
@@ -64,7 +64,7 @@ async def ask(request: Request, body: bodies.Query, key: Key = None, prefer: Pre
         form = await heavy(request, queries.practise, service, caller, order.tasks[0])
         return answer(form)
     named = require_key(key)
-    job = await light(request, queries.release, service, caller, order, key=named)
+    job = await taken(request, order, key=named)
     return await job_answer(request, await waited(request, job, seconds_to_wait(prefer)), asked=True)
 
 

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from hushcount.api import bodies
 from hushcount.api.answers import answer, nothing, page
 from hushcount.api.datasets import shared
-from hushcount.api.jobs import job_answer
+from hushcount.api.jobs import job_answer, taken
 from hushcount.api.parameters import Accept, Key, Match, Named, Prefer, require_key, seconds_to_wait
 from hushcount.api.queries import OF_RELEASES
 from hushcount.api.readable import readable_release
@@ -19,7 +19,7 @@ from hushcount.api.rendering import MEDIA, chosen_format
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import queries, saved
+from hushcount.app.serving import saved
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.saved import Saved, saved_form
@@ -60,7 +60,7 @@ async def released(request: Request, question: Named, key: Key = None, prefer: P
     service, caller, named = service_of(request), caller_of(request), require_key(key)
     found = await light(request, saved.find_saved, service, caller, question)
     order = await light(request, _order, request, found)
-    job = await light(request, queries.release, service, caller, order, key=named)
+    job = await taken(request, order, key=named)
     shown = await waited(request, job, seconds_to_wait(prefer))
     if shown.state == "done":
         await light(request, saved.note_release, service, found, release=with_prefix(job.id, "r"))
@@ -119,7 +119,7 @@ def _latest(request: Request, name: str, form: str, match: str | None) -> Respon
     dataset = saved.dataset_of_published(service, name)
     offer = None if dataset is None else _served(request, dataset)
     newest = saved.latest(service, caller, name, offer=offer)
-    return file_response(request, readable_release(service, caller, newest), form, match=match, cache=_ASK_AGAIN)
+    return file_response(request, readable_release(request, newest), form, match=match, cache=_ASK_AGAIN)
 
 
 def _served(request: Request, dataset: str) -> Offer | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from hushcount.api.work import caller_of, service_of
+from hushcount.api.work import caller_of, service_of, worker_of
 from hushcount.app.serving import queries, saved
 from hushcount.app.serving.callers import Caller
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.queries import Shown
-from hushcount.app.serving.releases import Answered, answered, find_release
+from hushcount.app.serving.releases import Answered, answered
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.tokens import Scope
 from hushcount.errors import NotFound, NotPermitted
@@ -53,30 +53,41 @@ def own_query(request: Request, name: str) -> Job:
     return queries.cancel(service, caller, name)
 
 
-def readable_release(service: Service, caller: Caller, name: str) -> Answered:
+def readable_release(request: Request, name: str) -> Answered:
     """A release that the caller may read: their own, that of data they own or audit, or the newest of a published one.
 
     An answer that has not become visible yet is not there: its id is known as soon as the question is asked, so that
     asking for it would tell when it was made.
     """
-    try:
-        found = find_release(service, caller, name)
-    except (NotFound, NotPermitted):
-        found = _published(service, caller, name)
-    if not reaches(caller, found.job.dataset) or queries.show(service, found.job).state != "done":
+    service, caller = service_of(request), caller_of(request)
+    if not name.startswith("r_"):
         raise missing()
-    return found
+    query = with_prefix(name.partition("-")[0], "q")
+    try:
+        job = queries.find(service, caller, query)
+    except (NotFound, NotPermitted):
+        job = _published(service, caller, query, name)
+    if not reaches(caller, job.dataset) or queries.show(service, job).state != "done":
+        raise missing()
+    return worker_of(request).answers.get((name,), lambda: _answered(service, job, name))
 
 
-def _published(service: Service, caller: Caller, name: str) -> Answered:
-    job = service.ledger.jobs.find(with_prefix(name.partition("-")[0], "q")) if name.startswith("r_") else None
-    if job is None or job.state != "done":
+def _answered(service: Service, job: Job, name: str) -> Answered:
+    found = [one for one in answered(service, job) if one.id == name]
+    if not found:
+        raise missing()
+    return found[0]
+
+
+def _published(service: Service, caller: Caller, query: str, name: str) -> Job:
+    """The query of a release that is the newest of something published for this caller."""
+    job = service.ledger.jobs.find(query)
+    if job is None:
         raise missing()
     try:
         shared = saved.may_read(service, caller, name, offer=service.served.by_id(job.dataset))
     except (NotFound, NotPermitted):
         shared = False
-    found = [one for one in answered(service, job) if one.id == name] if shared else []
-    if not found:
+    if not shared:
         raise missing()
-    return found[0]
+    return job

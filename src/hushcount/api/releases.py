@@ -12,7 +12,7 @@ from hushcount.api.parameters import Accept, Match, Named
 from hushcount.api.readable import readable_release
 from hushcount.api.rendering import MEDIA, chosen_format, rendered, split_name
 from hushcount.api.routes import said, signed_router, with_body
-from hushcount.api.work import caller_of, light, service_of
+from hushcount.api.work import light
 from hushcount.app.serving.deriving import LEVEL, derive
 from hushcount.app.serving.releases import Answered, receipt_form
 
@@ -44,7 +44,7 @@ async def derived(request: Request, release: Named, body: bodies.Derivation) -> 
 def release_response(request: Request, name: str, *, accept: str | None, match: str | None) -> Response:
     """A release that the caller may read, in the format that they wish."""
     stem, suffix = split_name(name)
-    found = readable_release(service_of(request), caller_of(request), stem)
+    found = readable_release(request, stem)
     return file_response(request, found, chosen_format(suffix, accept), match=match)
 
 
@@ -75,13 +75,13 @@ def _matches(given: str, etag: str) -> bool:
 
 
 def _receipt(request: Request, name: str) -> Response:
-    found = readable_release(service_of(request), caller_of(request), name)
+    found = readable_release(request, name)
     request.state.dataset = found.dataset
     return answer(receipt_form(found.release), headers={"Cache-Control": _FOREVER, "Vary": "Authorization"})
 
 
 def _derived(request: Request, name: str, body: bodies.Derivation) -> Response:
-    found = readable_release(service_of(request), caller_of(request), name)
+    found = readable_release(request, name)
     request.state.dataset = found.dataset
     made = derive(found.release, body.deed, body.items, body.against)
     return answer({"deed": body.deed, **asdict(made), "interval": {"level": LEVEL}, "cost": {"releases": 0}})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 
 from hushcount.api.answers import to_json
+from hushcount.api.kept import Rendering
 from hushcount.api.problems import Refused
-from hushcount.api.renderings import Rendering
 from hushcount.api.work import worker_of
 from hushcount.app.serving.formats import FORMATS
 from hushcount.app.serving.releases import Answered, release_form
@@ -21,7 +21,7 @@ def rendered(request: Request, found: Answered, form: str) -> Rendering:
     def make() -> Rendering:
         marks = {} if found.stored.mode == "enforce" else {"limits": "tracked, not enforced"}
         body = to_json(release_form(found)) if form == "json" else FORMATS[form][1](found.release, marks)
-        return Rendering(body=body, media=MEDIA[form], etag=f'"{found.etag}-{form}"')
+        return Rendering(body=body, media=MEDIA[form])
 
     return worker_of(request).renderings.get((found.id, found.dataset, form), make)
 

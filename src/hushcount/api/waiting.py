@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from fastapi import Request
 
 from hushcount.api.readable import readable_query
-from hushcount.api.work import light, service_of
+from hushcount.api.work import light, service_of, worker_of
 from hushcount.app.serving import queries
 from hushcount.app.serving.queries import Shown
 from hushcount.ledger.jobs import Job
@@ -24,7 +24,7 @@ async def waited(request: Request, job: Job, seconds: float) -> Shown:
     """The job as it may be seen when it has ended, or when so many seconds are over."""
     until = time.monotonic() + seconds
     shown = await light(request, queries.show, service_of(request), job)
-    while shown.state not in ENDED and (left := until - time.monotonic()) > 0:
+    while shown.state not in ENDED and (left := until - time.monotonic()) > 0 and not worker_of(request).stopping:
         await pause(request, shown, left)
         shown = await look(request, job.id)
     return shown
@@ -36,7 +36,7 @@ async def watched(request: Request, job: Job, seconds: float) -> AsyncIterator[S
     shown = await light(request, queries.show, service_of(request), job)
     yield shown
     told = time.monotonic()
-    while shown.state not in ENDED and time.monotonic() < until and not service_of(request).runner.leaving:
+    while shown.state not in ENDED and time.monotonic() < until and not worker_of(request).stopping:
         await pause(request, shown, _POLL)
         seen = await look(request, job.id)
         if (seen.state, seen.stage) != (shown.state, shown.stage):

@@ -15,8 +15,9 @@ import anyio
 import anyio.to_thread
 from fastapi import Request
 
-from hushcount.api.renderings import Renderings
+from hushcount.api.kept import Kept, Rendering
 from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.releases import Answered
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.signing import Door
 
@@ -34,14 +35,18 @@ class Worker:
         door: what signing in remembers.
         light: places for light work. Each place has its own connection to the ledger, so they are bounded.
         heavy: places for what computes.
-        renderings: releases as bytes.
+        answers: stored answers, by the name of their release. Who may read one is asked each time.
+        renderings: the same as the bytes that leave.
+        stopping: whether the process was asked to end: then nobody waits any more, and no question is taken.
     """
 
     service: Service | None = None
     door: Door = field(default_factory=Door)
     light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
     heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
-    renderings: Renderings = field(default_factory=Renderings)
+    answers: Kept[Answered] = field(default_factory=lambda: Kept(lambda one: len(one.stored.payload)))
+    renderings: Kept[Rendering] = field(default_factory=lambda: Kept(lambda one: len(one.body)))
+    stopping: bool = False
 
 
 def worker_of(request: Request) -> Worker:

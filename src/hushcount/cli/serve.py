@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,10 +18,12 @@ from hushcount.cli.failures import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import FrameType
 
     import uvicorn
     from fastapi import FastAPI
 
+    from hushcount.api.work import Worker
     from hushcount.app.serving.config import Config
     from hushcount.app.serving.service import Service
 
@@ -63,7 +66,19 @@ def worker() -> FastAPI:
     config = _config(json.loads(os.environ[_SAID]), os.environ)
     set_up(config.observe.logs)
     observe = make_metrics().observe if os.environ.get(_SHARED) else None
-    return opening_app(config, lambda: _opened(config), observe=observe)
+    return opening_app(config, lambda: _opened(config), observe=observe, opened=_hear)
+
+
+def _hear(worker: Worker) -> None:
+    """Let whoever waits go as soon as the process is asked to end; uvicorn, which heard it first, does the rest."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def ending(number: int, frame: FrameType | None) -> None:
+        worker.stopping = True
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGTERM, ending)
 
 
 def _config(said: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
@@ -133,6 +148,8 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
         os.environ[_SAID] = json.dumps(dict(said))
         server = _server(config)
         socket = server.bind_socket()
+        # Connections inherit it. Without it an answer's head waits until the other side has confirmed what came before.
+        socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
         _announce(config, socket.getsockname()[1])
     with tempfile.TemporaryDirectory(prefix="hushcount-metrics-") as shared:
         if config.observe.metrics is not None:

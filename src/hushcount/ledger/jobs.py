@@ -31,7 +31,8 @@ class NewJob:
         key: names this attempt among the analyst's.
         dataset: the data set that it is about.
         body: the question as it was asked; the same key must come with the same.
-        question: what two jobs have in common that must not run at once: the canonical question and the data.
+        question: what two jobs have in common that must not run at once: the canonical question and the data. A long
+            one is kept as its digest.
     """
 
     id: str

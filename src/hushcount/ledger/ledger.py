@@ -7,7 +7,7 @@ Promises of every store, in any order of calls, by any number of processes, with
 
 * What an enforced account spent in a window and holds in reservations is never above its limit.
 * What was released was charged before: `settle` alone hands out an answer, and it stores and charges in one step.
-* An analyst's account, their groups' and the population's are charged together or not at all.
+* An analyst's account, their groups', their token's and the population's are charged together or not at all.
 * A reservation that nobody settles is charged in full when it expires. It is never freed silently.
 * The same idempotency key never charges twice; it returns the same reservation or the same stored answer.
 * The cost of every verb but `history`, `usage`, `set_clock` and `verify` does not grow with the history.

@@ -35,6 +35,18 @@ def column(what: str, name: str) -> str:
     return name
 
 
+def kept(what: str, text: str) -> str:
+    """Any text that a store can keep as it is."""
+    if "\x00" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InvalidParameter(what, f"{len(text)} letters", "text without null characters and halves of letters")
+    return text
+
+
+def is_name(*names: str | None) -> bool:
+    """Whether these may be names in the ledger: what could never be written is not looked for in a store."""
+    return all(name is None or name.isprintable() for name in names)
+
+
 def identity_text(identity: Identity) -> str:
     """The one text of an identity in the ledger; one that is long or cannot be printed is kept as a digest."""
     value = redact(identity.value)

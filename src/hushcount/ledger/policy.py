@@ -10,7 +10,7 @@ from hushcount.ledger.datasets import by_ids, is_population, require_population
 from hushcount.ledger.ledger import EVERY, KINDS, ROLES, Account, Role
 from hushcount.ledger.limits import Limit
 from hushcount.ledger.names import named
-from hushcount.ledger.standing import require
+from hushcount.ledger.standing import require, standing
 
 
 def set_limit(book: Book, account: Account, *, limit: Limit | None, by: str) -> None:
@@ -60,10 +60,13 @@ def grant(book: Book, person: str, *, role: Role | None, entity: str, by: str) -
 def grant_for_dataset(book: Book, person: str, *, role: Role | None, dataset: str, by: str) -> None:
     """Give or take a role for one data set; for its own owner, or that of its population or of everything."""
     _checked(person, role)
-    found = by_ids(book.transaction, [dataset])
+    found = by_ids(book.transaction, [named("dataset", dataset)])
     if not found:
         raise UnknownDataset(dataset)
-    require(book.transaction, by, entity=found[0].entity, roles=("owner",), deed="give roles", dataset=dataset)
+    entity = found[0].entity
+    # Who owns the population is not shut out of one of its data sets by what they are called there.
+    if standing(book.transaction, by, entity).role != "owner":
+        require(book.transaction, by, entity=entity, roles=("owner",), deed="give roles", dataset=dataset)
     book.append("role", by, dataset=dataset, person=person, role=role)
     put_dataset_role(book, person, role=role, dataset=dataset)
     book.flush()

@@ -98,6 +98,13 @@ class PostgresDatabase:
                 yield PostgresTransaction(connection, self._clock)
 
     @contextmanager
+    def jotting(self) -> Iterator[PostgresTransaction]:
+        """See `Database.jotting`."""
+        with self.writing() as transaction:
+            transaction.fetch("SET LOCAL synchronous_commit = off")
+            yield transaction
+
+    @contextmanager
     def reading(self) -> Iterator[PostgresTransaction]:
         """See `Database.reading`."""
         with self._named():

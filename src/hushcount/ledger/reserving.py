@@ -14,7 +14,7 @@ from hushcount.ledger.asks import Answer, AskRow
 from hushcount.ledger.book import Book, look
 from hushcount.ledger.ledger import SILENT, Account, Ask, Balance, Quote, Refusal, Reservation, StoredRelease
 from hushcount.ledger.limits import Limit, Mode, more_like
-from hushcount.ledger.names import named
+from hushcount.ledger.names import is_name, named
 from hushcount.ledger.settling import may_settle_late, within
 from hushcount.ledger.standing import accounts_of, refuse_frozen, standing
 from hushcount.ledger.store import Transaction
@@ -141,7 +141,7 @@ def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
 
 def recall(transaction: Transaction, analyst: str, key: str) -> Reservation | StoredRelease | None:
     """What became of an attempt; see `Ledger.recall`."""
-    found = asks.by_key(transaction, analyst, key)
+    found = asks.by_key(transaction, analyst, key) if is_name(analyst, key) else None
     if found is None:
         return None
     entity, row = found

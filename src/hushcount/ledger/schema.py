@@ -108,7 +108,6 @@ _THIRD = (
     # Two ask the same at once: one runs.
     "CREATE UNIQUE INDEX jobs_running ON jobs (question) WHERE state = 'running'",
     "CREATE INDEX jobs_of_worker ON jobs (worker) WHERE state = 'running'",
-    "CREATE INDEX jobs_beating ON jobs (beat) WHERE state = 'running'",
     "CREATE INDEX jobs_waiting ON jobs (made, id) WHERE state = 'waiting'",
     "CREATE INDEX jobs_by_time ON jobs (made, id)",
     "CREATE INDEX jobs_by_analyst ON jobs (analyst, made, id)",

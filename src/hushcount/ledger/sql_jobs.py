@@ -1,13 +1,19 @@
-"""Jobs over a SQL database. What must hold of two workers at once is held by unique indexes, on every store."""
+"""Jobs over a SQL database. What must hold of two workers at once is held by unique indexes, on every store.
+
+Nothing here waits for the disk. A job that a power cut takes away was not begun, or is run again under its key, which
+finds what is reserved or stored; and a reservation takes every job before it along to the disk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 from hushcount.errors import InvalidParameter, KeyReused, NotFound
+from hushcount.ledger.chain import digest
 from hushcount.ledger.jobs import ENDINGS, Ending, Job, NewJob
-from hushcount.ledger.names import named
+from hushcount.ledger.names import is_name, kept, named
 from hushcount.ledger.store import Database, Row, Statement, Transaction, Value, run
 from hushcount.ledger.windows import moment
 from hushcount.model.amounts import whole
@@ -18,6 +24,7 @@ _COLUMNS = (
 )
 _LIST = ", ".join(_COLUMNS)
 _LARGEST_PAGE = 10_000
+_LONGEST_QUESTION = 500
 # A waiting job whose question nobody runs.
 _FREE = (
     "state = 'waiting' AND NOT EXISTS "
@@ -36,13 +43,17 @@ class SqlJobs:
         for what, name in (("id", new.id), ("analyst", new.analyst), ("key", new.key), ("dataset", new.dataset)):
             named(what, name)
         named("worker", worker)
+        kept("body", new.body)
+        # Only ever compared: one that is too long for an index is known by its digest.
+        if len(new.question) > _LONGEST_QUESTION or not new.question.isprintable():
+            new = replace(new, question=f"sha256-{digest(new.question.encode('utf-8', 'surrogatepass'))}")
 
         def verb(transaction: Transaction) -> tuple[Job, bool]:
             known = _by_key(transaction, new)
             return (_insert(transaction, new, worker=worker), True) if known is None else (known, False)
 
         # Whoever loses a race for the key or for the question meets a unique index, and looks again.
-        return run(self._database, verb)
+        return run(self._database, verb, durable=False)
 
     def claim(self, id: str, *, worker: str) -> bool:  # noqa: A002 (the port's name)
         """See `Jobs.claim`."""
@@ -50,7 +61,7 @@ class SqlJobs:
 
         def verb(transaction: Transaction) -> bool:
             now = transaction.now()
-            return bool(
+            return is_name(id) and bool(
                 transaction.fetch(
                     "UPDATE jobs SET state = 'running', worker = ?, beat = ?, changed = ? "  # noqa: S608 (own words)
                     f"WHERE id = ? AND {_FREE} RETURNING id",
@@ -58,10 +69,12 @@ class SqlJobs:
                 )
             )
 
-        return run(self._database, verb)
+        return run(self._database, verb, durable=False)
 
     def tell(self, stages: Mapping[str, str], *, worker: str) -> tuple[str, ...]:
         """See `Jobs.tell`."""
+        for stage in stages.values():
+            kept("stage", stage)
 
         def verb(transaction: Transaction) -> tuple[str, ...]:
             now = transaction.now()
@@ -77,12 +90,13 @@ class SqlJobs:
             )
             return tuple(sorted(name for name, _, stop in mine if stop))
 
-        return run(self._database, verb)
+        return run(self._database, verb, durable=False)
 
     def finish(self, id: str, *, worker: str, state: Ending, outcome: str) -> bool:  # noqa: A002
         """See `Jobs.finish`."""
         if state not in ENDINGS:
             raise InvalidParameter("state", state, f"one of {', '.join(ENDINGS)}")
+        kept("outcome", outcome)
         return run(
             self._database,
             lambda open_: bool(
@@ -92,6 +106,7 @@ class SqlJobs:
                     *(state, outcome, open_.now(), id, worker),
                 )
             ),
+            durable=False,
         )
 
     def leave(self, worker: str) -> None:
@@ -106,6 +121,7 @@ class SqlJobs:
                     )
                 ]
             ),
+            durable=False,
         )
 
     def waiting(self, *, stale: timedelta) -> tuple[Job, ...]:
@@ -125,30 +141,34 @@ class SqlJobs:
             transaction.write([silent])
             return _free(transaction)
 
-        return run(self._database, verb)
+        return run(self._database, verb, durable=False)
 
     def stop(self, id: str) -> Job:  # noqa: A002
         """See `Jobs.stop`."""
 
         def verb(transaction: Transaction) -> Job:
-            found = transaction.fetch(
-                "UPDATE jobs SET stop = 1, changed = ?, "  # noqa: S608 (own words)
-                "state = CASE WHEN state = 'waiting' AND worker = '' THEN 'cancelled' ELSE state END "
-                f"WHERE id = ? AND state IN ('waiting', 'running') RETURNING {_LIST}",
-                transaction.now(),
-                id,
+            found = (
+                []
+                if not is_name(id)
+                else transaction.fetch(
+                    "UPDATE jobs SET stop = 1, changed = ?, "  # noqa: S608 (own words)
+                    "state = CASE WHEN state = 'waiting' AND worker = '' THEN 'cancelled' ELSE state END "
+                    f"WHERE id = ? AND state IN ('waiting', 'running') RETURNING {_LIST}",
+                    transaction.now(),
+                    id,
+                )
             )
-            found = found or _rows(transaction, "id = ?", id)
+            found = found or _by_id(transaction, id)
             if not found:
                 raise NotFound(f"there is no question {id!r}. Nothing was charged.")
             return _job(found[0], transaction.now())
 
-        return run(self._database, verb)
+        return run(self._database, verb, durable=False)
 
     def find(self, id: str) -> Job | None:  # noqa: A002
         """See `Jobs.find`."""
         with self._database.reading() as transaction:
-            found = _rows(transaction, "id = ?", id)
+            found = _by_id(transaction, id)
             return _job(found[0], transaction.now()) if found else None
 
     def of_key(self, analyst: str, key: str) -> Job | None:
@@ -169,6 +189,8 @@ class SqlJobs:
         """See `Jobs.page`."""
         said = {"analyst = ?": analyst, "dataset = ?": dataset}
         said["(made, id) < (SELECT made, id FROM jobs WHERE id = ?)"] = before or None
+        if not is_name(analyst, dataset, before):
+            return ()
         conditions = {condition: value for condition, value in said.items() if value is not None}
         values: list[Value] = [*conditions.values(), whole("size", size, most=_LARGEST_PAGE)]
         with self._database.reading() as transaction:
@@ -177,6 +199,10 @@ class SqlJobs:
             )
             now = transaction.now()
         return tuple(_job(row, now) for row in found)
+
+
+def _by_id(transaction: Transaction, name: str) -> list[Row]:
+    return _rows(transaction, "id = ?", name) if is_name(name) else []
 
 
 def _by_key(transaction: Transaction, new: NewJob) -> Job | None:

@@ -10,7 +10,7 @@ from hushcount.errors import InvalidParameter, Outdated
 from hushcount.ledger.book import Book, rule_book
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.ledger import EVERY
-from hushcount.ledger.names import named
+from hushcount.ledger.names import is_name, named
 from hushcount.ledger.records import Record
 from hushcount.ledger.store import Database, Row, Transaction, Value, run
 from hushcount.ledger.windows import micros, moment
@@ -64,6 +64,8 @@ class SqlRecords:
 
     def page(self, kind: str, *, owner: str | None = None, after: str = "", size: int = 100) -> tuple[Record, ...]:
         """See `Records.page`."""
+        if not is_name(kind, owner, after):
+            return ()
         condition, values = "", list[Value]([kind, after])
         if owner is not None:
             condition, values = "AND owner = ? ", [*values, owner]
@@ -110,6 +112,8 @@ def _write(
 
 
 def _find(transaction: Transaction, kind: str, name: str) -> Record | None:
+    if not is_name(kind, name):
+        return None
     found = transaction.fetch(f"SELECT {_LIST} FROM records WHERE kind = ? AND id = ?", kind, name)  # noqa: S608
     return _record(found[0]) if found else None
 

@@ -118,6 +118,12 @@ class SqliteDatabase:
             yield transaction
 
     @contextmanager
+    def jotting(self) -> Iterator[SqliteTransaction]:
+        """See `Database.jotting`. The file stays whole in any case; the next durable commit takes this one along."""
+        with self._transaction("BEGIN IMMEDIATE", self._boot, durable=False) as transaction:
+            yield transaction
+
+    @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
         """See `Database.reading`."""
         with self._transaction("BEGIN DEFERRED", self._boot) as transaction:
@@ -168,9 +174,11 @@ class SqliteDatabase:
             self._connection.close()
 
     @contextmanager
-    def _transaction(self, begin: str, boot: BootClock | None) -> Iterator[SqliteTransaction]:
+    def _transaction(self, begin: str, boot: BootClock | None, *, durable: bool = True) -> Iterator[SqliteTransaction]:
         with self._lock, _named(self._path):
             connection = self._current()
+            # Said for every transaction, so that none relies on what the one before it left.
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             connection.execute(begin)
             try:
                 yield SqliteTransaction(connection, self._clock, boot)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hushcount.errors import Frozen, NotPermitted
 from hushcount.ledger.accounts import Payer
 from hushcount.ledger.ledger import EVERY, OVERSEERS, Role
+from hushcount.ledger.names import is_name
 from hushcount.ledger.store import Transaction
 
 
@@ -65,6 +66,8 @@ def standing(transaction: Transaction, person: str, entity: str, *, dataset: str
 
 def explicit_role(transaction: Transaction, person: str, dataset: str | None) -> Role | None:
     """The role that a person was given for a data set, else for its population, else for all."""
+    if not is_name(person, dataset):
+        return None
     found = transaction.fetch("SELECT entity FROM datasets WHERE id = ?", dataset) if dataset is not None else []
     return standing(transaction, person, found[0][0] if found else EVERY, dataset=dataset).explicit
 

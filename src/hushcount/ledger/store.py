@@ -66,6 +66,12 @@ class Database(Protocol):
     def writing(self) -> AbstractContextManager[Transaction]:
         """A transaction that is durable once the block was left, and leaves no trace if the block raises."""
 
+    def jotting(self) -> AbstractContextManager[Transaction]:
+        """As `writing`, but a machine that loses its power may forget it, unless something was written after it.
+
+        For what can be done again, such as jobs: it need not wait for the disk. Never for what is charged.
+        """
+
     def reading(self) -> AbstractContextManager[Transaction]:
         """One consistent view of everything; locks nothing and changes nothing."""
 
@@ -93,11 +99,17 @@ class Conflict(Exception):
     """A unique row exists already, or a book moved: another transaction was first."""
 
 
-def run(database: Database, verb: Callable[[Transaction], _T]) -> _T:
-    """Run a verb in a writing transaction of its own; where another transaction was first, again with it in sight."""
+def run(database: Database, verb: Callable[[Transaction], _T], *, durable: bool = True) -> _T:
+    """Run a verb in a writing transaction of its own; where another transaction was first, again with it in sight.
+
+    Args:
+        database: where.
+        verb: what is done; may be called more than once.
+        durable: whether it must be on the disk when this returns.
+    """
     for _ in range(_TRIES):
         try:
-            with database.writing() as transaction:
+            with database.writing() if durable else database.jotting() as transaction:
                 return verb(transaction)
         except Conflict:
             continue

@@ -170,6 +170,15 @@ class Faulty:
         self.step()
 
     @contextmanager
+    def jotting(self):
+        """As the database does, with steps."""
+        self.step()
+        with self.inner.jotting() as rows:
+            yield FaultyTransaction(rows, self)
+            self.step()
+        self.step()
+
+    @contextmanager
     def upgrading(self):
         """As the database does, with steps."""
         self.step()

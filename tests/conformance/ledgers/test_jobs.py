@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 from collections import Counter
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from hushcount.errors import InvalidParameter, KeyReused, NotFound
 from hushcount.ledger.jobs import NewJob
 from hushcount.ledger.sql import SqlLedger
-from tests.conformance.ledgers.stores import START
+from tests.conformance.ledgers.stores import OWNER, START, answered, ask
 
 STALE = timedelta(seconds=30)
 
@@ -284,3 +285,70 @@ def test_a_job_leaves_the_chain_alone(ledger):
     ledger.jobs.finish("q_1", worker="w1", state="done", outcome="{}")
 
     assert ledger.verify() == before
+
+
+def test_only_jobs_need_not_wait_for_the_disk(store, ledger):
+    """After a job was noted, what is charged is on the disk again before it returns."""
+    said = "PRAGMA synchronous" if store.kind == "sqlite" else "SHOW synchronous_commit"
+    database = store.database()
+    found = []
+    for opened in (database.writing, database.jotting, database.writing):
+        with opened() as rows:
+            found.append(str(rows.fetch(said)[0][0]))
+    with suppress(ZeroDivisionError), database.jotting() as rows:
+        rows.write([("DELETE FROM jobs", ())])
+        raise ZeroDivisionError
+    with database.writing() as rows:
+        found.append(str(rows.fetch(said)[0][0]))
+    database.close()
+
+    assert found == (["2", "1", "2", "2"] if store.kind == "sqlite" else ["on", "off", "on", "on"])
+
+
+def test_what_is_charged_never_takes_the_short_way(store, ledger, monkeypatch):
+    """No verb but those of jobs jots."""
+
+    def refuse(_self):
+        raise AssertionError("not durable")
+
+    monkeypatch.setattr(type(store.database()), "jotting", refuse)
+    answered(ledger, ask("q"))
+    ledger.refund(ledger.reserve(ask("r")))
+    ledger.records.put("wish", "w", {}, owner="ann", by="ann")
+    ledger.grant("rae", "reader", dataset="visits", by=OWNER)
+
+    with pytest.raises(AssertionError, match="not durable"):
+        ledger.jobs.begin(new(), worker="w1")
+
+
+def test_a_long_question_is_one_question(jobs):
+    """A question with a long public list is told from others and from none; its body is kept as it is."""
+    long = "x" * 100_000
+    first, _ = jobs.begin(new(body=long, question=f"{long} 1"), worker="w1")
+    same, _ = jobs.begin(new("q_2", question=f"{long} 1"), worker="w1")
+    other, _ = jobs.begin(new("q_3", question=f"{long} 2"), worker="w1")
+    odd, _ = jobs.begin(new("q_4", question="\x00\ud800"), worker="w1")
+
+    assert [job.state for job in (first, same, other, odd)] == ["running", "waiting", "running", "running"]
+    assert jobs.find("q_1").body == long
+
+
+@pytest.mark.parametrize("odd", ["\x00", "\ud800", "a\nb", ""])
+def test_what_is_no_name_is_not_found(ledger, odd):
+    """Whatever comes in an address is looked for without a failure of the store."""
+    ledger.jobs.begin(new(), worker="w1")
+
+    assert ledger.jobs.find(odd) is None
+    assert not ledger.jobs.claim(odd, worker="w1")
+    assert ledger.records.find("token", odd) is None
+    assert ledger.recall("ann", odd) is None
+    assert ledger.role_of(odd) is None
+    assert ledger.jobs.page(analyst="ann", dataset=odd) == ()
+    with pytest.raises(NotFound):
+        ledger.jobs.stop(odd)
+    for job in (new(odd), *(new("q_2", **{name: odd}) for name in ("analyst", "key", "dataset"))):
+        with pytest.raises(InvalidParameter):
+            ledger.jobs.begin(job, worker="w1")
+    if odd in {"\x00", "\ud800"}:
+        with pytest.raises(InvalidParameter):
+            ledger.jobs.begin(new("q_2", body=odd), worker="w1")

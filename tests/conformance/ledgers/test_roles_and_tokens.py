@@ -92,6 +92,17 @@ def test_a_role_for_a_data_set_is_none_for_its_population(shared):
     assert shared.role_of("rae", dataset="visits") == "reader"
 
 
+def test_nobody_shuts_the_owner_out(shared):
+    """Whoever owns a data set may call the owner of everything a reader of it, who takes that back."""
+    shared.grant("otto", "owner", dataset="clicks", by=OWNER)
+    shared.grant(OWNER, "reader", dataset="clicks", by="otto")
+    called = shared.role_of(OWNER, dataset="clicks")
+    shared.grant("otto", None, dataset="clicks", by=OWNER)
+    shared.grant(OWNER, None, dataset="clicks", by=OWNER)
+
+    assert (called, shared.role_of(OWNER, dataset="clicks")) == ("reader", "owner")
+
+
 def test_a_data_sets_id_is_taken_where_no_population_has_it(shared):
     """`entity` means the population; where there is none of that name, the data set."""
     shared.grant("ann", "reader", entity="clicks", by=OWNER)

@@ -21,7 +21,7 @@ from hushcount.app.setting import Setting
 from hushcount.app.wiring import open_engine
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.engine import Engine
-from hushcount.errors import LedgerUnavailable, Outdated, UnreadableSource
+from hushcount.errors import InvalidParameter, LedgerUnavailable, Outdated, UnreadableSource
 from hushcount.ledger.records import Records
 
 SNAPSHOT = "snapshot"
@@ -41,8 +41,19 @@ def open_offer(offer: Offer, kept: Path | None = None) -> Engine:
 
 
 def direct_access() -> Access:
-    """Data as it is at the moment of each question, whatever the store's snapshot says: for made-up data."""
-    return Access(open=open_offer, stamp=lambda offer, settled: stamp_of(offer, settled=settled))
+    """Data as it is at the moment of each question, for a service without a folder to keep copies in.
+
+    A store that says snapshot = "day" is refused: its versions would change at any time.
+    """
+
+    def stamp(offer: Offer, settled: bool) -> Stamp | None:  # noqa: FBT001  as `Access.stamp`
+        if offer.snapshot == "day":
+            raise InvalidParameter(
+                "snapshot", "day", "left out where the service has no folder of its own", "Nothing was charged."
+            )
+        return stamp_of(offer, settled=settled)
+
+    return Access(open=open_offer, stamp=stamp)
 
 
 def make_access(setting: Setting, folder: Path) -> Access:

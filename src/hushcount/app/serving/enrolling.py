@@ -32,7 +32,9 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
         sighted = sight(engine, setting, offer.name)
     if sighted.sighting is None:  # pragma: no cover (a ledger has a catalog)
         raise LookupError("data that was not sighted")
-    found = catalog.register(sighted.sighting, person=offer.person, name=offer.name, by=setting.analyst)
+    # For a single file nobody may have said yet who a person is; then the first question pins it.
+    person = offer.person or None
+    found = catalog.register(sighted.sighting, person=person, name=offer.name, by=setting.analyst)
     return offer.registered(found.dataset.id)
 
 

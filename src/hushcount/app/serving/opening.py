@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from hushcount.app.secret import Secret, load_secret
 from hushcount.app.serving.access import direct_access, make_access
+from hushcount.app.serving.answering import Means
 from hushcount.app.serving.callers import SERVICE
 from hushcount.app.serving.config import Config, LedgerPlace
 from hushcount.app.serving.grants import end_grants
@@ -42,17 +43,10 @@ def open_service(config: Config) -> Service:
             freeze_if_restored(ledger_of(setting), state / "heads.json", by=setting.analyst)
         stores = Stores(direct_access() if state is None else make_access(setting, state / "copies"))
         served = Served(config, stores, setting)
-        worker = new_id("w")
         # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
         end_grants(setting)
-        runner = Runner(
-            setting,
-            stores,
-            served.find,
-            worker=worker,
-            presets=config.privacy.presets,
-            chores=_chores(setting, state),
-        )
+        means = Means(setting=setting, stores=stores, find=served.find, presets=config.privacy.presets)
+        runner = Runner(means, worker=new_id("w"), chores=(*_chores(setting, state), served.refresh))
         keys = config.keys
         tokens_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
         served.meet()
@@ -81,7 +75,7 @@ def open_setting(config: Config) -> Setting:
         ledger.close()
         raise NotPermitted(
             f"the ledger has owners already, and {SERVICE!r} is none of them: it could not register data or invite "
-            f"anybody. Let one of them write: hushcount ledger grant '{SERVICE}' --role owner. Nothing was started."
+            f"anybody. Let one of them write: hushcount ledger grant '{SERVICE}' owner. Nothing was started."
         )
     return replace(setting, notes=(ledger.migrated,) if ledger.migrated else ())
 

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from hushcount.accounting.spent import Spent
+from hushcount.app.serving.answering import standard_releases
 from hushcount.app.serving.asking import Wanted, read_request, refuse_dear, want
 from hushcount.app.serving.callers import Caller, require
 from hushcount.app.serving.ids import new_id
@@ -16,7 +17,6 @@ from hushcount.app.serving.prices import price_form
 from hushcount.app.serving.problems import Problem
 from hushcount.app.serving.rehearsal import rehearse
 from hushcount.app.serving.releases import made_up_form
-from hushcount.app.serving.running import standard_releases
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.tasks import Order, Task, flight_of
 from hushcount.app.serving.timing import in_time, visible

@@ -14,37 +14,16 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
-from decimal import Decimal
 
-from hushcount.accounting.spent import EXACT, Spent
-from hushcount.app.answer import Call, answer, hold_all
-from hushcount.app.request import Request
-from hushcount.app.serving.asking import read_request
-from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.problems import Problem, problem_of
-from hushcount.app.serving.stores import Stores
-from hushcount.app.serving.tasks import Order
-from hushcount.app.setting import Setting
-from hushcount.errors import (
-    Busy,
-    Cancelled,
-    ClockImplausible,
-    HushcountError,
-    LedgerUnavailable,
-    StoreFailed,
-    UnreadableSource,
-)
-from hushcount.ledger.jobs import Ending, Job
-from hushcount.ledger.ledger import Ledger
-from hushcount.model.budgets import STANDARD
+from hushcount.app.serving.answering import Means, Wire, answered
+from hushcount.errors import HushcountError, LedgerUnavailable
+from hushcount.ledger.jobs import Job
 
 BEAT = timedelta(seconds=1)
 # So long may a worker be silent: a machine that is only slow must not be taken for dead, or data is read twice.
 SILENCE = timedelta(seconds=10)
-# How often a store that failed is asked again, while its reservation is held anyway.
-_TRIES = 3
 _OFTEN = timedelta(minutes=1)
 # How many questions may be under way in one worker, in all stores together.
 _THREADS = 32
@@ -59,34 +38,22 @@ class _Run:
     done: Future[None]
     stopped: threading.Event = field(default_factory=threading.Event)
 
+    def tell(self, stage: str) -> None:
+        """Say how far it is."""
+        self.stage = stage
+
 
 class Runner:
     """The jobs of one worker. Safe for any number of threads.
 
     Args:
-        setting: the secret and the ledger.
-        stores: the data.
-        find: the data set of a name.
+        means: what a question needs.
         worker: what this worker is called, unlike any other.
-        presets: what may be chosen here.
         chores: what is done about once a minute, such as ending grants whose time is over.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        stores: Stores,
-        find: Callable[[str], Offer],
-        *,
-        worker: str,
-        presets: tuple[str, ...],
-        chores: tuple[Callable[[], object], ...] = (),
-    ) -> None:
-        if setting.ledger is None:
-            raise LookupError("a service without a ledger")
-        self._setting, self._stores, self._find = setting, stores, find
-        self._ledger: Ledger = setting.ledger
-        self.worker, self._presets = worker, presets
+    def __init__(self, means: Means, *, worker: str, chores: tuple[Callable[[], object], ...] = ()) -> None:
+        self._means, self._ledger, self.worker = means, means.ledger, worker
         self._own: dict[str, _Run] = {}
         # Jobs that wait here for another one that asks the same.
         self._parked: set[str] = set()
@@ -168,11 +135,11 @@ class Runner:
         except HushcountError:
             _log.warning("the ledger could not be told that this worker leaves; others wait until it is silent")
 
-    # -- one job ---------------------------------------------------------------------------------------------------
-
     def _run(self, job: Job, run: _Run) -> None:
         try:
-            state, problem = self._answered(job, run)
+            state, problem = answered(
+                self._means, job, Wire(say=run.tell, stopped=run.stopped.is_set, hurry=self._closing.is_set)
+            )
             outcome = "{}" if problem is None else json.dumps(problem.to_form(), ensure_ascii=True)
             self._ledger.jobs.finish(job.id, worker=self.worker, state=state, outcome=outcome)
         except Exception as error:  # noqa: BLE001  whatever it was, the job must not be forgotten
@@ -189,79 +156,16 @@ class Runner:
             with suppress(HushcountError):
                 self._take_up()
 
-    def _answered(self, job: Job, run: _Run) -> tuple[Ending, Problem | None]:
-        """Answer a job; what became of it, and the problem if there is no answer."""
-        for left in reversed(range(_TRIES)):
-            try:
-                self._answer(job, run)
-            except Cancelled as error:
-                return "cancelled", problem_of(error)
-            except LedgerUnavailable:
-                raise
-            except (Busy, ClockImplausible, StoreFailed, UnreadableSource) as error:
-                charged = self._charged(job)
-                if charged is not False and isinstance(error, Busy | ClockImplausible):
-                    # It is not about the question, and passes: what is held is not given up for it.
-                    raise
-                # Nothing was held yet: nothing is lost if whoever asked tries again.
-                if not charged or not left or self._closing.is_set():
-                    return "failed", problem_of(error, charged=charged)
-            except HushcountError as error:
-                return "failed", problem_of(error, charged=self._charged(job))
-            except Exception as error:  # noqa: BLE001  a bug: nothing of it may reach the caller, and the job must end
-                _log.exception("a question failed inside", extra={"job": job.id, "kind": type(error).__name__})
-                return "failed", problem_of(error, charged=self._charged(job))
-            else:
-                return "done", None
-        raise AssertionError("a job that ended in no way")  # pragma: no cover
-
-    def _answer(self, job: Job, run: _Run) -> None:
-        order = Order.from_json(job.body)
-        offer = self._find(order.tasks[0].dataset)
-        setting = replace(self._setting, analyst=job.analyst)
-
-        def say(stage: str) -> None:
-            run.stage = stage
-
-        def asked(place: int) -> tuple[Request, Call]:
-            task = order.tasks[place]
-            request = read_request(offer, task.question, task.said, presets=self._presets)
-            call = Call(
-                dataset=offer.name,
-                key=order.key_of(job.key, place),
-                say=say,
-                token=order.token,
-                lifetime=lifetime(offer),
-                # Of several questions together it was looked at before; each alone may not cost that much either.
-                most=None if order.most is None else standard_releases(order.most),
-                stopped=run.stopped.is_set,
-            )
-            return request, call
-
-        asked_all = [asked(place) for place in range(len(order.tasks))]
-        with self._stores.lend(offer) as engine:
-            if len(asked_all) > 1:
-                hold_all(asked_all, engine, setting)
-            for request, call in asked_all:
-                answer(request, engine, setting, call=call)
-
-    def _charged(self, job: Job) -> bool | None:
-        order = Order.from_json(job.body)
-        keys = {order.key_of(job.key, place) for place in range(len(order.tasks))}
-        try:
-            return any(self._ledger.recall(job.analyst, key) is not None for key in keys)
-        except HushcountError:
-            return None
-
-    # -- others' jobs ----------------------------------------------------------------------------------------------
-
     def _watching(self) -> None:
         while not self._closing.wait(BEAT.total_seconds()):
             try:
                 self._beat()
                 self._try_again()
                 self._take_up()
-                self._tidy()
+                if time.monotonic() >= self._due:
+                    self._due = time.monotonic() + _OFTEN.total_seconds()
+                    for chore in self._chores:
+                        chore()
             except HushcountError:
                 _log.warning("the ledger could not be reached; trying again")
             except Exception:  # noqa: BLE001  the heartbeat must go on, or jobs of a living worker are run twice
@@ -277,13 +181,6 @@ class Runner:
                 run = self._own.get(name)
             if run is not None:
                 run.stopped.set()
-
-    def _tidy(self) -> None:
-        if time.monotonic() < self._due:
-            return
-        self._due = time.monotonic() + _OFTEN.total_seconds()
-        for chore in self._chores:
-            chore()
 
     def _try_again(self) -> None:
         """Run what broke off once more, if it is still this worker's."""
@@ -307,14 +204,3 @@ class Runner:
                 raise
             if claimed:
                 self.run(job)
-
-
-def lifetime(offer: Offer) -> timedelta:
-    """How long a reservation lives: as long as the store may take, and as long again for whoever takes it over."""
-    return 3 * offer.store.timeout + timedelta(minutes=5)
-
-
-def standard_releases(count: str) -> Spent:
-    """So many standard releases, as an exact amount."""
-    times = Decimal(count)
-    return Spent(rho=EXACT.multiply(times, STANDARD.rho), delta=EXACT.multiply(times, STANDARD.delta))

@@ -10,17 +10,20 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.refusals import late
+from hushcount.app.serving.refusals import busy, late
 from hushcount.app.serving.stamps import Stamp
 from hushcount.engines.engine import Engine
 from hushcount.errors import UnreadableSource
 
 # Data that changes again whenever it was opened is given up after so many times.
 _TRIES = 3
+# Seconds that closing waits for an opening under way.
+_PATIENCE = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,6 +78,7 @@ class Shelf:
         Raises:
             UnreadableSource: it cannot be opened, is gone, or changes all the time.
             StoreTimeout: it could not be opened in time; the opening goes on, for the next question.
+            Busy: the service stops.
         """
         for _ in range(_TRIES):
             stamp = self._present(offer)
@@ -106,7 +110,9 @@ class Shelf:
             self._closed = True
             opening = self._opening
         if opening is not None:
-            opening.exception()
+            # What is opened after that is closed by whoever opened it.
+            with suppress(TimeoutError):
+                opening.exception(_PATIENCE)
         self._retire()
 
     def _present(self, offer: Offer) -> Stamp | None:
@@ -159,7 +165,7 @@ class Shelf:
 
     def _refuse_closed(self, offer: Offer) -> None:
         if self._closed:
-            raise UnreadableSource(f"the data of {offer.name!r} was closed: the service stops. Nothing was charged.")
+            raise busy(offer.store.name, "the service stops")
 
 
 def _used(held: Held) -> Held:

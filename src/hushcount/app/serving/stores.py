@@ -49,22 +49,26 @@ class Stores:
             StoreTimeout: it took too long; what was held by then is charged as the ledger says.
         """
         line, shelf, seconds = self._line(offer), self._shelf(offer), offer.store.timeout.total_seconds()
-        line.enter()
+        # Counted from the beginning: closing waits also for who has a turn and is about to read.
+        with self._lock:
+            self._lent += 1
+        try:
+            line.enter()
+        except BaseException:
+            self._return()
+            raise
         try:
             held = shelf.take(offer, until=time.monotonic() + seconds)
         except BaseException:
             line.leave()
+            self._return()
             raise
 
         def ended() -> None:
             shelf.give_back(held)
             line.leave()
-            with self._returned:
-                self._lent -= 1
-                self._returned.notify_all()
+            self._return()
 
-        with self._lock:
-            self._lent += 1
         loan = Loan(held, store=offer.store.name, seconds=seconds, ended=ended)
         try:
             yield loan.engine
@@ -124,6 +128,11 @@ class Stores:
             self._returned.wait_for(lambda: self._lent == 0, patience.total_seconds())
         for shelf in shelves:
             shelf.close()
+
+    def _return(self) -> None:
+        with self._returned:
+            self._lent -= 1
+            self._returned.notify_all()
 
     def _line(self, offer: Offer) -> Line:
         with self._lock:

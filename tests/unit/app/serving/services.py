@@ -70,5 +70,5 @@ def running_service(config: Config) -> Iterator[Service]:
         dataset = service.served.find("events").id
         service.ledger.grant("olga", "owner", by=SERVICE)
         for name in ("zoe", "adam"):
-            service.ledger.grant(name, "analyst", entity=dataset, by=SERVICE)
+            service.ledger.grant(name, "analyst", dataset=dataset, by=SERVICE)
         yield service

@@ -16,7 +16,7 @@ from hushcount.app.serving.stamps import stamp_of
 from hushcount.app.serving.stores import Stores
 from hushcount.app.setting import Places, passing_setting
 from hushcount.app.wiring import make_setting
-from hushcount.errors import LedgerUnavailable, UnreadableSource
+from hushcount.errors import InvalidParameter, LedgerUnavailable, UnreadableSource
 from hushcount.model.queries import Selection
 from tests.postgres import MISSING, find_programs, running_cluster
 from tests.unit.app.serving.made_store import made_offer, write_csv
@@ -170,6 +170,18 @@ def test_without_a_ledger_nothing_is_announced(tmp_path):
     write_csv(tmp_path / "events.csv")
     stores = Stores(make_access(passing_setting(), tmp_path / "copies"))
     with pytest.raises(LedgerUnavailable), stores.lend(made_offer(tmp_path, snapshot="day")):
+        pass
+    stores.close()
+
+
+def test_without_a_folder_nothing_is_served_by_the_day(tmp_path):
+    """It would change at any time: refused, not served all the same."""
+    write_csv(tmp_path / "events.csv")
+    stores = Stores()
+    with (
+        pytest.raises(InvalidParameter, match="no folder of its own"),
+        stores.lend(made_offer(tmp_path, snapshot="day")),
+    ):
         pass
     stores.close()
 

@@ -117,6 +117,16 @@ def test_an_offer_is_enrolled_once(tmp_path, setting):
     assert setting.catalog.find("events", by=setting.analyst).person == "user"
 
 
+def test_a_file_whose_person_nobody_said_pins_none(tmp_path, setting):
+    """The first question does."""
+    write_csv(tmp_path / "events.csv")
+    stores = Stores()
+    enrol(replace(made_offer(tmp_path), person=""), stores, setting)
+    stores.close()
+
+    assert setting.catalog.find("events").person is None
+
+
 def test_data_that_is_known_keeps_its_person(tmp_path, setting):
     """Under another name and by another column: refused."""
     write_csv(tmp_path / "events.csv")

@@ -1,0 +1,49 @@
+"""Refusals for want of budget, as far as their caller may know of others: separate ones learn of themselves only."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from hushcount.api.left import viewer_of
+from hushcount.api.work import caller_of, service_of
+from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.views import refusal_view, refusal_words
+from hushcount.app.words import in_releases
+from hushcount.errors import BudgetExhausted
+from hushcount.ledger.ledger import Refusal
+from hushcount.model.budgets import STANDARD
+
+_SHARED = "a budget that is shared with others"
+_OWN = {"analyst": "your own budget", "token": "this token's cap"}
+
+
+def refusal_problem(request: Request, error: BudgetExhausted) -> Problem:
+    """A refusal as a problem; reads the caller's role."""
+    service, name = service_of(request), getattr(request.state, "dataset", None)
+    refusal = error.refusal
+    if service.config.privacy.analysts == "colleagues" or name is None or not isinstance(refusal, Refusal):
+        return problem_of(error)
+    viewer = viewer_of(service, caller_of(request), service.served.find(name))
+    if not viewer.apart:
+        return problem_of(error)
+    form = refusal_view(refusal, viewer)
+    left = None if form["room"] is None else round(max(0.0, float(form["room"]["rho"]) / float(STANDARD.rho)), 6)
+    more = {
+        "asked": {"releases": round(in_releases(refusal.asked), 6)},
+        "left": {"releases": left},
+        "short": [_SHARED if one["shared"] else _OWN.get(one["kind"], _SHARED) for one in form["short"]],
+        "renews": form["renews"],
+        "would_fit": [] if form["fits"] is None else [{"change": form["fits"]}],
+        "already_answered": form["already_yours"],
+        "ask": {"owners": form["ask"], "with": "POST /v1/requests"},
+    }
+    return Problem(code="budget-exhausted", detail=refusal_words(error, viewer), more=more)
+
+
+def seen_problem(request: Request, problem: Problem) -> Problem:
+    """The problem that a job was left with. One that was kept for colleagues is cut down for separate analysts."""
+    if problem.code != "budget-exhausted" or service_of(request).config.privacy.analysts == "colleagues":
+        return problem
+    detail = "It did not fit into what was left when it was to run. Nothing was charged."
+    kept = {name: problem.more[name] for name in ("asked", "ask") if name in problem.more}
+    return Problem(code=problem.code, detail=detail, charged=problem.charged, more=kept)
