@@ -21,7 +21,7 @@ router = signed_router("batches")
 
 
 @router.post("/batches", **said("One price, or all answers; 202 while they are not there.", *with_body(*OF_RELEASES)))
-async def ask(request: Request, body: bodies.Batch, key: Key = None, prefer: Prefer = None) -> Response:
+async def ask(request: Request, body: bodies.Batch, *, key: Key = None, prefer: Prefer = None) -> Response:
     """Price several questions together (the default, free), or release all of their answers or none."""
     caller = caller_of(request)
     request.state.dataset = body.questions[0].dataset

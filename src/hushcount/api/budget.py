@@ -50,7 +50,7 @@ async def settle(request: Request, reservation: Named, body: bodies.Settlement) 
 async def give_back(request: Request, reservation: Named) -> Response:
     """Free a reservation for which nothing was read."""
     await light(request, budgeting.give_back, service_of(request), caller_of(request), reservation)
-    return answer({"id": reservation, "state": "given back", "charged": False})
+    return answer({"id": reservation, "detail": "What was not settled is free again; what was settled stays charged."})
 
 
 @router.post("/budget/update", **said("What was charged.", *with_body(*_OF_SPENDING)))

@@ -67,14 +67,15 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        await _Passage(self._app, scope, receive, send).go(local=self._local, observe=self._observe)
+        passage = _Passage(scope, receive, send)
+        await passage.go(self._app, local=self._local, observe=self._observe)
 
 
 class _Passage:
     """One request on its way in and out."""
 
-    def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        self._app, self._scope, self._receive, self._send = app, scope, receive, send
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
         self._read, self.status, self._began = 0, 0, False
         self._since = time.monotonic()
         headers = Headers(scope=scope)
@@ -85,13 +86,13 @@ class _Passage:
         scope["state"]["trace"] = trace if _TRACE.fullmatch(trace) else None
         self._request, self._headers = Request(scope), headers
 
-    async def go(self, *, local: bool, observe: Observer | None) -> None:
+    async def go(self, app: ASGIApp, *, local: bool, observe: Observer | None) -> None:
         problem = self._too_large() or foreign(self._headers, local=local)
         try:
             if problem is not None:
                 await self._refuse(problem)
             else:
-                await self._app(self._scope, self._bounded, self._out)
+                await app(self._scope, self._bounded, self._out)
         except Exception as error:  # noqa: BLE001  nothing of it may leave, and the server must go on
             note_failure(self._request, error)
             await self._refuse(Problem(code="internal", detail=_INSIDE, charged=None))

@@ -26,7 +26,7 @@ After = Annotated[str, Query(max_length=400, description="`next` of the page bef
 
 
 @router.get("/log", **said("Entries, oldest first.", "not-permitted", "not-found"))
-async def entries(request: Request, dataset: Dataset = None, limit: Limit = 100, after: After = "") -> Response:
+async def entries(request: Request, *, dataset: Dataset = None, limit: Limit = 100, after: After = "") -> Response:
     """A page of the book of a data set's people, or of the book of rules."""
     return await light(request, _entries, request, dataset, limit, after)
 

@@ -53,7 +53,7 @@ _EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 @router.post(
     "/queries", **said("A price, a rehearsal, or an answer; 202 while it is not there.", *with_body(*OF_RELEASES))
 )
-async def ask(request: Request, body: bodies.Query, key: Key = None, prefer: Prefer = None) -> Response:
+async def ask(request: Request, body: bodies.Query, *, key: Key = None, prefer: Prefer = None) -> Response:
     """Price a question (the default, free), rehearse it on a made-up table (free), or release its answer."""
     service, caller = service_of(request), caller_of(request)
     request.state.dataset = body.dataset

@@ -55,7 +55,7 @@ async def removed(request: Request, question: Named) -> Response:
 
 
 @router.post("/questions/{question}/release", **said("The answer; 202 while it is not there.", *OF_RELEASES))
-async def released(request: Request, question: Named, key: Key = None, prefer: Prefer = None) -> Response:
+async def released(request: Request, question: Named, *, key: Key = None, prefer: Prefer = None) -> Response:
     """Ask a saved question of one's own; its answer becomes its newest release. The same key joins and notes it too."""
     service, caller, named = service_of(request), caller_of(request), require_key(key)
     found = await light(request, saved.find_saved, service, caller, question)
@@ -70,13 +70,13 @@ async def released(request: Request, question: Named, key: Key = None, prefer: P
 @router.get(
     "/questions/{question}/latest.{suffix}", **said("The newest release.", "not-found", "no-such-format", media=_MEDIA)
 )
-async def latest_file(request: Request, question: Named, suffix: Named, match: Match = None) -> Response:
+async def latest_file(request: Request, question: Named, suffix: Named, *, match: Match = None) -> Response:
     """The newest release of a question of one's own or of a published one, in the format of the suffix. Free."""
     return await light(request, _latest, request, question, chosen_format(suffix, None), match)
 
 
 @router.get("/questions/{question}/latest", **said("The newest release.", "not-found", "no-such-format", media=_MEDIA))
-async def latest(request: Request, question: Named, accept: Accept = None, match: Match = None) -> Response:
+async def latest(request: Request, question: Named, *, accept: Accept = None, match: Match = None) -> Response:
     """As above, in the format of `Accept`."""
     return await light(request, _latest, request, question, chosen_format(None, accept), match)
 

@@ -22,7 +22,7 @@ _MEDIA = tuple(media.partition(";")[0] for media in MEDIA.values())
 
 
 @router.get("/releases/{release}", **said("The answer as it was stored.", "not-found", "no-such-format", media=_MEDIA))
-async def one(request: Request, release: Named, accept: Accept = None, match: Match = None) -> Response:
+async def one(request: Request, release: Named, *, accept: Accept = None, match: Match = None) -> Response:
     """A release by its id, in the format of its suffix (.json .csv .parquet .arrow .svg .html) or of `Accept`. Free."""
     return await light(request, release_response, request, release, accept=accept, match=match)
 

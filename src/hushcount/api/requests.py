@@ -34,7 +34,7 @@ async def made(request: Request, body: bodies.WishForMore) -> Response:
 
 
 @router.get("/requests", **said("The caller's own wishes, or those about a data set.", "not-permitted", "not-found"))
-async def listed(request: Request, dataset: Dataset = None, limit: Limit = 100, after: After = "") -> Response:
+async def listed(request: Request, *, dataset: Dataset = None, limit: Limit = 100, after: After = "") -> Response:
     """The caller's own wishes; with a data set everybody's about it, for its owners and auditors."""
     return await light(request, _listed, request, dataset, limit, after)
 

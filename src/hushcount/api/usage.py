@@ -31,7 +31,7 @@ Window = Annotated[Literal["day", "week", "month"], Query()]
     ),
 )
 async def tried(
-    request: Request, dataset: Named, limits: Limits = "1,3,10", window: Window = "month", accept: Accept = None
+    request: Request, dataset: Named, *, limits: Limits = "1,3,10", window: Window = "month", accept: Accept = None
 ) -> Response:
     """Figure 5 of LinkedIn's paper: what limits would have done so far, and who would have been stopped."""
     return await heavy(request, _tried, request, dataset, limits, window, accept)
