@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from hushcount.api.reference import render
 from hushcount.app.serving.problems import CODES
 
 KEPT = Path(__file__).parents[2] / "docs" / "openapi.json"
@@ -66,3 +67,10 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as folder, staged(Path(folder)) as made:
         KEPT.write_text(json.dumps(written(made), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def test_the_reference_is_made_from_it():
+    """Whoever changes a route writes the page anew: python -m hushcount.api.reference docs/openapi.json."""
+    page = KEPT.parent / "serve" / "api.md"
+
+    assert page.read_text(encoding="utf-8") == render(json.loads(KEPT.read_text(encoding="utf-8")))

@@ -2,14 +2,14 @@
 
 The files are copied once into a private folder, and the version is the digest of the copy: of exactly the bytes that
 are read, whatever happens to files, maps and names outside, and whenever. So nothing has to be digested again after a
-read. That digest takes 20 ms for a million rows in 8 MB, and most of a second for 350 MB, for every question. To keep
+read. That digest took about 20 ms for a million rows in 8 MB, for every question, and grows with the file. To keep
 digests by stamp and leave out the one after the read would not be as safe: a memory map that was dirty before we came
 changes bytes and no stamp.
 
 A copy costs room on the disk and no memory. Where the system allows it, it has no name either, so that nobody opens it
-and nothing is left after a crash. Measured instead of it: rows in a table of DuckDB in memory were counted up to a
-third faster at a million rows, slower at ten million, and took 1.5 to 4.5 times the file's size; a database file of
-DuckDB was no faster, and took up to three seconds to write for each million rows.
+and nothing is left after a crash. Measured instead of it, roughly: rows in a table of DuckDB in memory were counted up
+to a third faster at a million rows, not faster at ten million, and took 1.5 to 4.5 times the file's size; a database
+file of DuckDB was no faster, and took up to three seconds to write for each million rows.
 
 Copies may also be kept under a name, in a folder of the service, for as long as one version is announced: then every
 worker and the next start read the same bytes.

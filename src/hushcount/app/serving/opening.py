@@ -46,7 +46,7 @@ def open_service(config: Config) -> Service:
         # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
         end_grants(setting)
         means = Means(setting=setting, stores=stores, find=served.find, presets=config.privacy.presets)
-        runner = Runner(means, worker=new_id("w"), chores=_chores(setting, state))
+        runner = Runner(means, worker=new_id("w"), chores=(*_chores(setting, state), served.refresh))
         keys = config.keys
         tokens_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
         served.meet()

@@ -44,6 +44,12 @@ class Served:
             join_people(met, self._setting)
         return tuple(failed)
 
+    def refresh(self) -> None:
+        """Open what changed, so that no question waits for it: soon after midnight, the copies of the day."""
+        with self._lock:
+            met = list(self._met.values())
+        self._stores.refresh([offer for offer in met if offer.snapshot == "day"])
+
     def names(self) -> tuple[str, ...]:
         """All names, in order."""
         return tuple(sorted(self._declared()))

@@ -4,18 +4,20 @@ As integers: the distinct items are numbered in the order of their texts, every 
 integers finds what is repeated. The same integers give histograms and incidences. By SQL: one statement.
 
 Both give the same histogram; which one makes it depends on the kinds of the columns and on whether few rows are wanted,
-never on values. Measured on a million rows in Parquet, time as a multiple of the plain COUNT(DISTINCT ...) query:
+never on values. Processor time on a million rows in Parquet, as a multiple of the plain COUNT(DISTINCT ...) query; two
+runs on a machine that others used, the second of SQL alone, so differences of a tenth mean nothing:
 
-    people     items            as integers   by SQL
-    integers   50               0.5           0.9
-    integers   42,000           0.9           0.9
-    integers   137,000          1.5           0.9
-    texts      50 to 137,000    1.6 to 2.1    0.8 to 0.9
+    people     items            as integers   by SQL, first run   second run
+    integers   50               0.5           1.0                 0.9
+    integers   42,000           0.9           1.1                 0.9
+    integers   137,000          1.5           0.9                 0.9
+    texts      50 to 137,000    1.6 to 2.1    0.8 to 0.9          0.8 to 0.9
 
 People who are not integers have to be numbered too, so SQL is faster, however many items there are. With integers it
-depends on the number of items, which is private: SQL is never above the plain query, and is taken where a few rows are
-wanted; where all are wanted their texts have to come here anyway, and columns of few values (truth values and
-dates) are few items for sure. Rows that would not fit into memory as integers are always counted by SQL.
+depends on the number of items, which is private: SQL stays near the plain query and integers do not, so SQL is taken
+where a few rows are wanted, though few items are then counted at half the speed. Where all rows are wanted, and for
+columns of few values (truth values and dates), it is integers. Rows that would not fit into memory as integers are
+always counted by SQL.
 """
 
 from __future__ import annotations
