@@ -138,6 +138,7 @@ def test_a_method_that_is_not_there_says_which_are(stage):
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://elsewhere.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
     ],
 )
 def test_a_page_of_another_site_cannot_call(stage, headers):

@@ -87,8 +87,8 @@ class _Passage:
         self._request, self._headers = Request(scope), headers
 
     async def go(self, app: ASGIApp, *, local: bool, observe: Observer | None) -> None:
-        problem = self._too_large() or foreign(self._headers, local=local)
         try:
+            problem = self._too_large() or foreign(self._headers, local=local)
             if problem is not None:
                 await self._refuse(problem)
             else:
@@ -159,13 +159,20 @@ def foreign(headers: Headers, *, local: bool) -> Problem | None:
     """
     host = headers.get("host", "")
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site not in {None, "same-origin", "none"} or (origin is not None and urlsplit(origin).netloc != host):
+    if site not in {None, "same-origin", "none"} or (origin is not None and not _is_of(origin, host)):
         return Problem(code="not-permitted", detail="A page of another site cannot call here. Nothing was charged.")
     if local and _name_of(host) not in _LOOPBACK:
         return Problem(
             code="not-permitted", detail="Here only localhost may be called, by that name. Nothing was charged."
         )
     return None
+
+
+def _is_of(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 def _name_of(host: str) -> str | None:
