@@ -33,6 +33,7 @@ _SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _FAILED = 3
 # Beyond what running questions get, to close everything.
 _CLOSING = 5
+_PATIENCE = 120
 
 
 @click.command()
@@ -161,6 +162,9 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
         # uvicorn hears signals itself, and raises them once more when it has ended in good order.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
+        if config.server.workers == 1:
+            # Workers are replaced one by one; the only one stays, instead of ending with whoever it answers.
+            signal.signal(signal.SIGHUP, lambda *_: None)
         return _FAILED if _failed(server, socket) else 0
 
 
@@ -193,6 +197,8 @@ def _server(config: Config) -> uvicorn.Config:
         log_config=None,
         lifespan="on",
         timeout_graceful_shutdown=round(config.server.graceful.total_seconds()) + _CLOSING,
+        # A new worker opens the ledger and meets the data before it answers: on a busy machine that takes its time.
+        timeout_worker_healthcheck=_PATIENCE,
     )
 
 
