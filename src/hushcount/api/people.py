@@ -13,6 +13,8 @@ from hushcount.api.parameters import Named
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving import people
+from hushcount.app.serving.callers import require, require_self
+from hushcount.app.serving.invitations import invite
 from hushcount.app.serving.people import person_form
 
 router = signed_router("people")
@@ -30,6 +32,17 @@ async def listed(request: Request, dataset: Dataset = None) -> Response:
 async def put(request: Request, person: Named, body: bodies.Person) -> Response:
     """Give somebody a role for a data set or for everything, or take it away with `nobody`; for owners."""
     return await light(request, _put, request, person, body)
+
+
+@router.post(
+    "/people/{person}/invitation", **said("An invitation, shown this once.", "not-permitted", "not-found", status=201)
+)
+async def invited(request: Request, person: Named) -> Response:
+    """Invite somebody to sign in by a token, with the roles that they have or will be given; for owners of everything.
+
+    It works once, for a day: they post it to `/v1/invitations`, and get their first token.
+    """
+    return await light(request, _invited, request, person)
 
 
 @router.get("/people/{person}/why", **said("Whether they may ask, and why.", "not-permitted", "not-found"))
@@ -58,6 +71,15 @@ def _put(request: Request, person: str, body: bodies.Person) -> Response:
     role = None if body.role == "nobody" else body.role
     people.set_role(service, caller, person, role=role, offer=offer)
     return answer({"name": person, "role": body.role, "dataset": body.dataset})
+
+
+def _invited(request: Request, person: str) -> Response:
+    service, caller = service_of(request), caller_of(request)
+    require(service, caller, None, "owner", deed="invite people")
+    require_self(caller, deed="invite people")
+    made = invite(service.setting, service.tokens_key, person=person, role=None, by=caller.name)
+    form = {"name": person, "invitation": made.text.text, "expires": made.expires.isoformat(timespec="seconds")}
+    return answer(form, status=201)
 
 
 def _why(request: Request, person: str, dataset: str) -> Response:

@@ -1,4 +1,4 @@
-"""Invitations: links that make one person an owner, or give them another role, once.
+"""Invitations: links that make one person an owner, or give them another role or only a token, once.
 
 A service starts with nobody: the first who calls never becomes its owner. `hushcount serve --init NAME` prints a link;
 whoever opens it gets the role under that name, and a first token. The secret is behind the link's '#', which browsers
@@ -34,14 +34,14 @@ class Invitation:
     Attributes:
         id: its name in the log.
         person: the name that it is for.
-        role: what they become.
+        role: what they become; None if they only get a token.
         expires: when it ends.
         text: what proves it.
     """
 
     id: str
     person: str
-    role: Role
+    role: Role | None
     expires: datetime
     text: passes.Pass
 
@@ -50,9 +50,12 @@ class Invitation:
         return f"{base}/welcome#{self.text.text}"
 
 
-def invite(setting: Setting, key: bytes, *, person: str, role: Role = "owner", by: str) -> Invitation:
-    """Invite somebody to have a role for everything; whoever may run the service may, and owners."""
-    if role not in ROLES:
+def invite(setting: Setting, key: bytes, *, person: str, role: Role | None = "owner", by: str) -> Invitation:
+    """Invite somebody to have a role for everything, or with None to sign in with the roles that they have.
+
+    Whoever may run the service may, and owners of everything.
+    """
+    if role is not None and role not in ROLES:
         raise InvalidParameter("role", role, f"one of {', '.join(ROLES)}")
     refuse_reserved(person)
     new = passes.new_pass(PREFIX, LETTER)
@@ -94,7 +97,8 @@ def accept(setting: Setting, key: bytes, text: str) -> NewToken:
         )
     except Outdated:
         raise NotSignedIn(_REFUSED) from None
-    ledger.grant(body["person"], body["role"], entity=EVERY, by=setting.analyst)
+    if body["role"] is not None:
+        ledger.grant(body["person"], body["role"], entity=EVERY, by=setting.analyst)
     return make_token(
         setting, key, owner=body["person"], wanted=Wanted(label="from an invitation", scopes=("manage", "ask"))
     )
