@@ -92,6 +92,12 @@ class Jobs(Protocol):
             KeyReused: the key's job has another body or is about another data set.
         """
 
+    def again(self, id: str, *, worker: str) -> bool:  # noqa: A002 (what it is called everywhere)
+        """Let this worker run a job that failed once more; False if it did not fail, or the same question is running.
+
+        Whether it may is the caller's to know: only if nothing was charged for it.
+        """
+
     def claim(self, id: str, *, worker: str) -> bool:  # noqa: A002 (what it is called everywhere)
         """Let this worker run a waiting job; False if it no longer waits, or the same question is running."""
 

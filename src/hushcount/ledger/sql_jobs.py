@@ -25,11 +25,12 @@ _COLUMNS = (
 _LIST = ", ".join(_COLUMNS)
 _LARGEST_PAGE = 10_000
 _LONGEST_QUESTION = 500
-# A waiting job whose question nobody runs.
-_FREE = (
-    "state = 'waiting' AND NOT EXISTS "
-    "(SELECT 1 FROM jobs AS others WHERE others.question = jobs.question AND others.state = 'running')"
+# Of two jobs with the same question one runs.
+_ALONE = (
+    "NOT EXISTS (SELECT 1 FROM jobs AS others WHERE others.question = jobs.question AND others.state = 'running')"
 )
+_FREE = f"state = 'waiting' AND {_ALONE}"
+_FAILED = f"state = 'failed' AND {_ALONE}"
 
 
 class SqlJobs:
@@ -55,17 +56,24 @@ class SqlJobs:
         # Whoever loses a race for the key or for the question meets a unique index, and looks again.
         return run(self._database, verb, durable=False)
 
+    def again(self, id: str, *, worker: str) -> bool:  # noqa: A002 (the port's name)
+        """See `Jobs.again`."""
+        return self._begun(id, _FAILED, worker=worker)
+
     def claim(self, id: str, *, worker: str) -> bool:  # noqa: A002 (the port's name)
         """See `Jobs.claim`."""
+        return self._begun(id, _FREE, worker=worker)
+
+    def _begun(self, name: str, condition: str, *, worker: str) -> bool:
         named("worker", worker)
 
         def verb(transaction: Transaction) -> bool:
             now = transaction.now()
-            return is_name(id) and bool(
+            return is_name(name) and bool(
                 transaction.fetch(
-                    "UPDATE jobs SET state = 'running', worker = ?, beat = ?, changed = ? "  # noqa: S608 (own words)
-                    f"WHERE id = ? AND {_FREE} RETURNING id",
-                    *(worker, now, now, id),
+                    "UPDATE jobs SET state = 'running', worker = ?, beat = ?, changed = ?, "  # noqa: S608 (own words)
+                    f"outcome = NULL WHERE id = ? AND {condition} RETURNING id",
+                    *(worker, now, now, name),
                 )
             )
 

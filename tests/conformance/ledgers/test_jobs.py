@@ -352,3 +352,18 @@ def test_what_is_no_name_is_not_found(ledger, odd):
     if odd in {"\x00", "\ud800"}:
         with pytest.raises(InvalidParameter):
             ledger.jobs.begin(new("q_2", body=odd), worker="w1")
+
+
+def test_a_job_that_failed_may_be_run_again(jobs):
+    """Once by one worker, and not while another job asks the same; what is done or runs is not run again."""
+    jobs.begin(new(), worker="w1")
+    assert not jobs.again("q_1", worker="w2")
+    jobs.finish("q_1", worker="w1", state="failed", outcome='{"code": "store-failed"}')
+    jobs.begin(new("q_2", question="q_1"), worker="w1")
+    assert not jobs.again("q_1", worker="w2")
+    jobs.finish("q_2", worker="w1", state="done", outcome="{}")
+
+    assert sorted(at_once(8, lambda number: jobs.again("q_1", worker=f"w{number}"))) == [False] * 7 + [True]
+    found = jobs.find("q_1")
+    assert (found.state, found.outcome) == ("running", None)
+    assert not jobs.again("q_2", worker="w2")
