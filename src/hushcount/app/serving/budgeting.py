@@ -7,6 +7,7 @@ does not fit, `get` tells what is left. A program says its worst case before it 
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from hushcount.model.costs import Concentrated, Cost, Failure
 # What a program does is not known here: its answers are its own, so no version and no repeat.
 _VERSION = "the program's own"
 _LONGEST = timedelta(days=7)
+# As many bytes of a reservation's name nobody guesses.
+_SEAL = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +70,7 @@ def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> di
     ask = _ask(service, caller, wish, key=key)
     held = service.ledger.reserve(ask)
     # Data may be read from now on, by a program that is not seen: it cannot be given back by being forgotten.
-    name = _named(caller, ask)
+    name = _named(service, caller, ask)
     if isinstance(held, StoredRelease):
         return {"id": name, "state": "settled", "charged": _exact(held)}
     return {"id": name, "state": "open", "expires": held.expires.isoformat(), "mode": held.mode}
@@ -130,24 +133,50 @@ def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
     )
 
 
-def _named(caller: Caller, ask: Ask) -> str:
-    """What a reservation is called: who holds it, whose account pays and under which key. Nothing needs to be kept."""
-    said = json.dumps([caller.name, ask.analyst, ask.key]).encode()
-    return f"h_{base64.b32encode(said).decode().rstrip('=').lower()}"
+def _named(service: Service, caller: Caller, ask: Ask) -> str:
+    """What a reservation is called: who holds it, whose account pays and under which key. Nothing needs to be kept.
+
+    Sealed, so that a name is had from a reservation alone: made up, it would be a way to settle or to free whatever
+    anybody holds, also for a question under way.
+    """
+    said = json.dumps([caller.name, ask.dataset, ask.analyst, ask.key]).encode()
+    return f"h_{_letters(_seal(service, said) + said)}"
 
 
 def _own(service: Service, caller: Caller, name: str) -> Reservation | StoredRelease:
-    """A reservation of the caller's own; nobody learns of others'."""
-    missing = NotFound(f"there is no reservation {name[:80]!r}")
-    code = name.removeprefix("h_").upper()
-    try:
-        holder, analyst, key = json.loads(base64.b32decode(code + "=" * (-len(code) % 8)))
-    except (ValueError, TypeError):
-        raise missing from None
-    held = service.ledger.recall(analyst, key) if holder == caller.name else None
+    """A reservation of the caller's own, who may still hold budget there; nobody learns of others'."""
+    missing = NotFound(f"there is no reservation {name[:80]!r}. Nothing was charged.")
+    said = _opened(service, name)
+    if said is None:
+        raise missing
+    holder, dataset, analyst, key = json.loads(said)
+    if holder != caller.name:
+        raise missing
+    require(service, caller, service.served.by_id(dataset), "owner", "program", deed="hold budget")
+    held = service.ledger.recall(analyst, key)
     if held is None:
         raise missing
     return held
+
+
+def _opened(service: Service, name: str) -> bytes | None:
+    """What a reservation's name says; None if the name is not one of ours."""
+    code = name.removeprefix("h_").upper()
+    try:
+        told = base64.b32decode(code + "=" * (-len(code) % 8))
+    except ValueError:
+        return None
+    seal, said = told[:_SEAL], told[_SEAL:]
+    ours = hmac.compare_digest(seal, _seal(service, said)) and name == f"h_{_letters(told)}"
+    return said if ours else None
+
+
+def _seal(service: Service, said: bytes) -> bytes:
+    return hmac.digest(service.tokens_key, b"hushcount reservation\0" + said, "sha256")[:_SEAL]
+
+
+def _letters(content: bytes) -> str:
+    return base64.b32encode(content).decode().rstrip("=").lower()
 
 
 def _exact(stored: StoredRelease) -> dict[str, str]:
