@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from hushcount.accounting import zcdp
 from hushcount.app.forms import balance_form
 from hushcount.app.serving.callers import Caller, require
+from hushcount.app.serving.grants import end_grants
+from hushcount.app.serving.queries import viewer_of
 from hushcount.app.serving.service import Service
+from hushcount.app.serving.views import own_quote
 from hushcount.errors import InvalidParameter, NotFound
-from hushcount.ledger.ledger import Account, Ask, Quote, Reservation, StoredRelease
+from hushcount.ledger.ledger import Account, Ask, Reservation, StoredRelease
 from hushcount.model.amounts import amount
 from hushcount.model.costs import Concentrated, Cost, Failure
 
@@ -61,13 +65,17 @@ def cost_of(said: Mapping[str, str]) -> Cost:
 
 def check(service: Service, caller: Caller, wish: Spending) -> dict[str, Any]:
     """Whether it would fit now. Binds nothing."""
-    quote = _quote(service, caller, wish)
+    ask = _ask(service, caller, wish, key="a check")
+    offer = service.served.find(wish.dataset)
+    quote = own_quote(service.ledger.check(ask), zcdp.spent(ask.cost), viewer_of(service, caller, offer))
     return {"fits": quote.refusal is None, "more": quote.more}
 
 
 def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> dict[str, Any]:
     """Hold the worst case. The same key gives the same reservation again."""
     ask = _ask(service, caller, wish, key=key)
+    # A grant whose time is over ends before anything is held on it, as for questions.
+    end_grants(service.setting)
     held = service.ledger.reserve(ask)
     # Data may be read from now on, by a program that is not seen: it cannot be given back by being forgotten.
     name = _named(service, caller, ask)
@@ -106,10 +114,6 @@ def balance(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:
     population = service.ledger.catalog.find(offer.name, by=caller.name).population
     own = service.ledger.balance(Account(kind="analyst", name=caller.name, entity=population))
     return {"dataset": offer.name, "account": balance_form(own)}
-
-
-def _quote(service: Service, caller: Caller, wish: Spending) -> Quote:
-    return service.ledger.check(_ask(service, caller, wish, key="a check"))
 
 
 def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
