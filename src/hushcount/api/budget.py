@@ -8,7 +8,7 @@ from fastapi import Query, Request, Response
 
 from hushcount.api import bodies
 from hushcount.api.answers import answer
-from hushcount.api.parameters import Key, Named, require_key
+from hushcount.api.parameters import Held, Key, require_key
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving import budgeting
@@ -40,14 +40,14 @@ async def reserve(request: Request, body: bodies.Spending, key: Key = None) -> R
 
 
 @router.post("/budget/reservations/{reservation}/settle", **said("What was charged.", *with_body(*_OF_SPENDING)))
-async def settle(request: Request, reservation: Named, body: bodies.Settlement) -> Response:
+async def settle(request: Request, reservation: Held, body: bodies.Settlement) -> Response:
     """Charge what was used, and give back the rest."""
     service, caller = service_of(request), caller_of(request)
     return answer(await light(request, budgeting.settle, service, caller, reservation, _cost(body.cost)))
 
 
 @router.delete("/budget/reservations/{reservation}", **said("It is free again.", "not-found", "reservation-closed"))
-async def give_back(request: Request, reservation: Named) -> Response:
+async def give_back(request: Request, reservation: Held) -> Response:
     """Free a reservation for which nothing was read."""
     await light(request, budgeting.give_back, service_of(request), caller_of(request), reservation)
     return answer({"id": reservation, "detail": "What was not settled is free again; what was settled stays charged."})

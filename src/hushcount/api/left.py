@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hushcount.app.serving.callers import Caller, role_on
+from hushcount.app.serving.callers import Caller
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.prices import day
+from hushcount.app.serving.queries import viewer_of
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.views import Viewer, balance_view, quote_view
 from hushcount.app.words import room
@@ -32,12 +33,6 @@ def budget_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any
         "left": None if quote is None else _left(quote, viewer),
         "accounts": [balance_view(balance, viewer) for balance in balances],
     }
-
-
-def viewer_of(service: Service, caller: Caller, offer: Offer) -> Viewer:
-    """Who looks at a data set's accounts."""
-    role = role_on(service, caller, offer)
-    return Viewer(name=caller.name, role=role, analysts=service.config.privacy.analysts, title=offer.name)
 
 
 def standard_quote(service: Service, caller: Caller, offer: Offer) -> Quote | None:

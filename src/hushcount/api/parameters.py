@@ -18,6 +18,8 @@ _KEY = re.compile(r"[!-~]{1,255}")
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=MOST_ENTRIES, description="At most so many entries.")]
 After: TypeAlias = Annotated[str, Query(max_length=400, description="`next` of the page before.")]
 Named: TypeAlias = Annotated[str, Path(min_length=1, max_length=400)]
+# The name of a reservation holds its key and two names, in letters of which each counts for less.
+Held: TypeAlias = Annotated[str, Path(min_length=1, max_length=16_000)]
 Key: TypeAlias = Annotated[
     str | None,
     Header(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from hushcount.api.left import viewer_of
 from hushcount.api.work import caller_of, service_of
 from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.queries import viewer_of
 from hushcount.app.serving.views import refusal_view, refusal_words
 from hushcount.app.words import in_releases
 from hushcount.errors import BudgetExhausted

@@ -272,7 +272,7 @@ def hand_out(
         payload=payload_of(book, stored.number) if payload is None else payload,
         cost=stored.cost,
         charged=charged or Spent(),
-        held=Spent() if stored.number != row.number else row.held,
+        held=row.held,
         repeated=stored.number != row.number,
         made=moment(stored.made),
         mode=row.mode,

@@ -144,7 +144,7 @@ class StoredRelease:
         payload: the answer, byte for byte.
         cost: what making it cost.
         charged: what this call charged to the asking analyst; zero for a repeat.
-        held: what was held for the call while it ran; zero for a repeat.
+        held: the worst case of the question, which was held while it ran; a repeat needed room for it, too.
         repeated: whether the answer was made by an earlier query.
         made: when it was made.
         mode: "track" if a limit was not enforced, so that the result must be marked.

@@ -7,23 +7,30 @@ does not fit, `get` tells what is left. A program says its worst case before it 
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from hushcount.accounting import zcdp
 from hushcount.app.forms import balance_form
 from hushcount.app.serving.callers import Caller, require
+from hushcount.app.serving.grants import end_grants
+from hushcount.app.serving.queries import viewer_of
 from hushcount.app.serving.service import Service
+from hushcount.app.serving.views import own_quote
 from hushcount.errors import InvalidParameter, NotFound
-from hushcount.ledger.ledger import Account, Ask, Quote, Reservation, StoredRelease
+from hushcount.ledger.ledger import Account, Ask, Reservation, StoredRelease
 from hushcount.model.amounts import amount
 from hushcount.model.costs import Concentrated, Cost, Failure
 
 # What a program does is not known here: its answers are its own, so no version and no repeat.
 _VERSION = "the program's own"
 _LONGEST = timedelta(days=7)
+# As many bytes of a reservation's name nobody guesses.
+_SEAL = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +65,20 @@ def cost_of(said: Mapping[str, str]) -> Cost:
 
 def check(service: Service, caller: Caller, wish: Spending) -> dict[str, Any]:
     """Whether it would fit now. Binds nothing."""
-    quote = _quote(service, caller, wish)
+    ask = _ask(service, caller, wish, key="a check")
+    offer = service.served.find(wish.dataset)
+    quote = own_quote(service.ledger.check(ask), zcdp.spent(ask.cost), viewer_of(service, caller, offer))
     return {"fits": quote.refusal is None, "more": quote.more}
 
 
 def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> dict[str, Any]:
     """Hold the worst case. The same key gives the same reservation again."""
     ask = _ask(service, caller, wish, key=key)
+    # A grant whose time is over ends before anything is held on it, as for questions.
+    end_grants(service.setting)
     held = service.ledger.reserve(ask)
     # Data may be read from now on, by a program that is not seen: it cannot be given back by being forgotten.
-    name = _named(caller, ask)
+    name = _named(service, caller, ask)
     if isinstance(held, StoredRelease):
         return {"id": name, "state": "settled", "charged": _exact(held)}
     return {"id": name, "state": "open", "expires": held.expires.isoformat(), "mode": held.mode}
@@ -105,10 +116,6 @@ def balance(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:
     return {"dataset": offer.name, "account": balance_form(own)}
 
 
-def _quote(service: Service, caller: Caller, wish: Spending) -> Quote:
-    return service.ledger.check(_ask(service, caller, wish, key="a check"))
-
-
 def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
     offer = service.served.granted(service, caller, wish.dataset, "owner", "program", deed="hold budget")
     if wish.analyst not in {None, caller.name}:
@@ -130,24 +137,50 @@ def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
     )
 
 
-def _named(caller: Caller, ask: Ask) -> str:
-    """What a reservation is called: who holds it, whose account pays and under which key. Nothing needs to be kept."""
-    said = json.dumps([caller.name, ask.analyst, ask.key]).encode()
-    return f"h_{base64.b32encode(said).decode().rstrip('=').lower()}"
+def _named(service: Service, caller: Caller, ask: Ask) -> str:
+    """What a reservation is called: who holds it, whose account pays and under which key. Nothing needs to be kept.
+
+    Sealed, so that a name is had from a reservation alone: made up, it would be a way to settle or to free whatever
+    anybody holds, also for a question under way.
+    """
+    said = json.dumps([caller.name, ask.dataset, ask.analyst, ask.key]).encode()
+    return f"h_{_letters(_seal(service, said) + said)}"
 
 
 def _own(service: Service, caller: Caller, name: str) -> Reservation | StoredRelease:
-    """A reservation of the caller's own; nobody learns of others'."""
-    missing = NotFound(f"there is no reservation {name[:80]!r}")
-    code = name.removeprefix("h_").upper()
-    try:
-        holder, analyst, key = json.loads(base64.b32decode(code + "=" * (-len(code) % 8)))
-    except (ValueError, TypeError):
-        raise missing from None
-    held = service.ledger.recall(analyst, key) if holder == caller.name else None
+    """A reservation of the caller's own, who may still hold budget there; nobody learns of others'."""
+    missing = NotFound(f"there is no reservation {name[:80]!r}. Nothing was charged.")
+    said = _opened(service, name)
+    if said is None:
+        raise missing
+    holder, dataset, analyst, key = json.loads(said)
+    if holder != caller.name:
+        raise missing
+    require(service, caller, service.served.by_id(dataset), "owner", "program", deed="hold budget")
+    held = service.ledger.recall(analyst, key)
     if held is None:
         raise missing
     return held
+
+
+def _opened(service: Service, name: str) -> bytes | None:
+    """What a reservation's name says; None if the name is not one of ours."""
+    code = name.removeprefix("h_").upper()
+    try:
+        told = base64.b32decode(code + "=" * (-len(code) % 8))
+    except ValueError:
+        return None
+    seal, said = told[:_SEAL], told[_SEAL:]
+    ours = hmac.compare_digest(seal, _seal(service, said)) and name == f"h_{_letters(told)}"
+    return said if ours else None
+
+
+def _seal(service: Service, said: bytes) -> bytes:
+    return hmac.digest(service.tokens_key, b"hushcount reservation\0" + said, "sha256")[:_SEAL]
+
+
+def _letters(content: bytes) -> str:
+    return base64.b32encode(content).decode().rstrip("=").lower()
 
 
 def _exact(stored: StoredRelease) -> dict[str, str]:

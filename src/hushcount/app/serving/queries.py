@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.app.serving.answering import standard_releases
 from hushcount.app.serving.asking import Wanted, read_request, refuse_dear, want
-from hushcount.app.serving.callers import Caller, require
+from hushcount.app.serving.callers import Caller, require, role_on
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.prices import price_form
@@ -20,6 +21,7 @@ from hushcount.app.serving.releases import made_up_form
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.tasks import Order, Task, flight_of
 from hushcount.app.serving.timing import in_time, visible
+from hushcount.app.serving.views import Viewer, own_quote
 from hushcount.app.words import in_releases
 from hushcount.errors import Busy, InvalidParameter, LedgerUnavailable, NotFound, OverMaxCost
 from hushcount.ledger.jobs import Job, NewJob, State
@@ -27,9 +29,10 @@ from hushcount.ledger.ledger import Quote
 from hushcount.ledger.refusal import error as refused
 
 MOST_QUESTIONS = 50
-_LAST_STAGE = "adding noise"
+# One word for all of it where the moment of a change would tell something: how long the data took, or who else asks.
+_UNDER_WAY = "under way"
 _LATE = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
-# The same words for all who wait: that somebody else asks the same is nobody's business.
+# The same words for all who wait, whatever for.
 WAITING = "waiting for the store"
 
 
@@ -56,7 +59,14 @@ def price(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
     """What a question would cost, how accurate it would be, what is left. Nothing is charged."""
     offer = _granted(service, caller, task, deed="price questions")
     wanted, quote = _quoted(service, caller, offer, task)
+    quote = own_quote(quote, zcdp.spent(wanted.ask.cost), viewer_of(service, caller, offer))
     return price_form(wanted, quote, presets=service.config.privacy.presets)
+
+
+def viewer_of(service: Service, caller: Caller, offer: Offer) -> Viewer:
+    """Who looks at a data set's accounts."""
+    role = role_on(service, caller, offer)
+    return Viewer(name=caller.name, role=role, analysts=service.config.privacy.analysts, title=offer.name)
 
 
 def practise(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
@@ -130,12 +140,15 @@ def show(service: Service, job: Job) -> Shown:
     over = timing.kind == "fixed" and job.read >= job.made + timing.every
     if over and not (ended and in_time(timing, job.made, job.changed)):
         return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
+    hidden = Shown(job=job, state="running", stage=_UNDER_WAY, problem=None, moment=None)
+    if not ended and (timing.kind != "off" or service.config.privacy.analysts == "separate"):
+        return hidden
     if not ended:
         stage = service.runner.stage(job) if job.state == "running" else WAITING
         return Shown(job=job, state=job.state, stage=stage, problem=None, moment=None)
     moment = visible(timing, job.made, job.made + _took(service, job))
     if moment > job.read:
-        return Shown(job=job, state="running", stage=_LAST_STAGE, problem=None, moment=moment)
+        return replace(hidden, moment=moment)
     problem = None if job.state == "done" else Problem.from_text(job.outcome)
     return Shown(job=job, state=job.state, stage="", problem=problem, moment=None)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from hushcount.accounting.spent import Spent
 from hushcount.app.receipt import cutoff_sentence
 from hushcount.app.release import Release
 from hushcount.app.serving.asking import Wanted
@@ -33,12 +34,14 @@ class Answered:
         job: the query.
         dataset: the name of the data set.
         stored: the answer.
+        as_new: whether nothing may tell that it was made before, as between separate analysts.
     """
 
     id: str
     job: Job
     dataset: str
     stored: StoredRelease
+    as_new: bool = False
 
     @property
     def etag(self) -> str:
@@ -47,8 +50,12 @@ class Answered:
 
     @property
     def release(self) -> Release:
-        """The answer."""
-        return Release.from_bytes(self.stored.payload)
+        """The answer. When it was made tells when somebody asked first, so that is not told of what is as if new."""
+        release = Release.from_bytes(self.stored.payload)
+        if not self.as_new:
+            return release
+        made = self.job.made.isoformat(timespec="seconds")
+        return replace(release, receipt=replace(release.receipt, made=made))
 
 
 def find_release(service: Service, caller: Caller, name: str) -> Answered:
@@ -72,13 +79,14 @@ def answered(service: Service, job: Job) -> tuple[Answered, ...]:
     """The stored answers of a job that is done: one, or as many as it asked at once."""
     order = Order.from_json(job.body)
     dataset = service.served.by_id(job.dataset).name
-    found = []
+    apart, found = service.config.privacy.analysts == "separate", []
     for place in range(len(order.tasks)):
         stored = service.ledger.recall(job.analyst, order.key_of(job.key, place))
         if not isinstance(stored, StoredRelease):
             raise NotFound(f"there is no release of {job.id!r}")
         name = with_prefix(job.id, "r") + ("" if len(order.tasks) == 1 else f"-{place + 1}")
-        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored))
+        as_new = apart and stored.repeated
+        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, as_new=as_new))
     return tuple(found)
 
 
@@ -137,14 +145,15 @@ def receipt_fields(release: Release) -> Mapping[str, Any]:
 
 
 def cost_form(answered: Answered) -> dict[str, Any]:
-    """What the query cost its caller: held, charged, given back."""
+    """What the query cost its caller: held, charged, given back. Between separate analysts what is paid is new."""
     stored = answered.stored
-    charged, held = shown_releases(stored.charged), shown_releases(stored.held)
+    repeated = stored.repeated and not (answered.as_new and stored.charged != Spent())
+    charged, held = shown_releases(stored.charged), 0.0 if repeated else shown_releases(stored.held)
     return {
         "releases": charged,
         "held": held,
         "given_back": round(max(0.0, held - charged), 6),
-        "repeated": stored.repeated,
+        "repeated": repeated,
         "expert": {"rho": str(stored.charged.rho), "delta": str(stored.charged.delta)},
     }
 

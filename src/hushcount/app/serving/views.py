@@ -9,7 +9,7 @@ hidden.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hushcount.accounting.spent import Spent
@@ -99,6 +99,20 @@ def quote_view(quote: Quote, viewer: Viewer) -> dict[str, Any]:
         "accounts": [balance_view(balance, viewer) for balance in quote.balances],
         "refusal": None if quote.refusal is None else refusal_view(quote.refusal, viewer),
     }
+
+
+def own_quote(quote: Quote, asked: Spent, viewer: Viewer) -> Quote:
+    """The quote as the viewer may reckon with it: how many more fit, and until when, by their own accounts alone.
+
+    Args:
+        quote: what the ledger said.
+        asked: the worst case of the question.
+        viewer: who looks.
+    """
+    if not viewer.apart:
+        return quote
+    own = tuple(balance for balance in quote.balances if _is_own(balance, viewer))
+    return replace(quote, balances=own, more=_more(own, asked, viewer))
 
 
 def refusal_view(refusal: Refusal, viewer: Viewer) -> dict[str, Any]:

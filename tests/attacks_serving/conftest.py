@@ -1,0 +1,39 @@
+"""What the attacks on the service share: a service of each one's own, for colleagues and for separate analysts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.api.served import Stage, staged
+
+
+def apart(config):
+    """A change of the configuration: analysts learn nothing of one another."""
+    return replace(config, privacy=replace(config.privacy, analysts="separate"))
+
+
+@pytest.fixture
+def fresh(tmp_path) -> Iterator[Stage]:
+    """A service of a test's own; at its end its ledger is whole."""
+    with staged(tmp_path) as made:
+        yield made
+        assert made.service.ledger.verify().problems == ()
+
+
+@pytest.fixture
+def separate(tmp_path) -> Iterator[Stage]:
+    """The same for separate analysts."""
+    with staged(tmp_path, apart) as made:
+        yield made
+        assert made.service.ledger.verify().problems == ()
+
+
+@pytest.fixture
+def bob(separate):
+    """A second analyst of the separate ones; ana is the first."""
+    events = separate.service.served.find("events").id
+    separate.service.ledger.grant("bob", "analyst", dataset=events, by="olga")
+    return separate.token("bob")
