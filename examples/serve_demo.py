@@ -133,7 +133,7 @@ def _invite(demo: Demo, person: str) -> None:
 @contextmanager
 def _serving(demo: Demo) -> Iterator[None]:
     """The server, until the block ends; it is stopped by its own number."""
-    line = [Path(_programs()) / "hushcount", "serve", "--config", "hushcount.toml"]
+    line = [f"{_programs()}/hushcount", "serve", "--config", "hushcount.toml"]
     print("\n  $ hushcount serve --config hushcount.toml &")
     with (demo.folder / "server.log").open("w", encoding="utf-8") as log:
         server = subprocess.Popen(line, cwd=demo.folder, stdout=subprocess.PIPE, stderr=log, text=True)  # noqa: S603
@@ -168,7 +168,9 @@ def _let_in(demo: Demo) -> None:
     say("An invitation makes an owner. Olga stays one; the other two shall ask questions, and nothing else:")
     for person in ("ann", "bob"):
         demo.call("olga", "PUT", f"/v1/people/{person}", {"role": "analyst"})
-    demo.call("olga", "PUT", "/v1/limits", {"dataset": "reading", "analyst": "*", "releases": "1.5"})
+    # A release and a half of noise; delta, which every question takes whole whatever its preset, for ten questions.
+    limit = {"dataset": "reading", "analyst": "*", "rho": "0.15", "delta": "1e-5"}
+    demo.call("olga", "PUT", "/v1/limits", limit)
     say("Each analyst may take one and a half standard releases a month out of the data's ten.")
 
 
@@ -189,7 +191,7 @@ def _pay(demo: Demo) -> None:
     say("Now she pays. The price is held before data is read; what is not used is given back:")
     first = demo.call("ann", "POST", "/v1/queries", {**TOP, "mode": "release"}, key="ann-1")
     _print_rows(first["release"]["rows"])
-    say(f"It cost {first['cost']['releases']:.3g} releases; {first['left']['releases']:.3g} are left to her.")
+    say(f"Of her 1.5 releases it took {first['cost']['releases']:.3g}; {first['left']['releases']:.3g} are left.")
     say("The same question once more, under a new key: the same answer, for nothing:")
     again = demo.call("ann", "POST", "/v1/queries", {**TOP, "mode": "release"}, key="ann-2")
     same = again["release"]["rows"] == first["release"]["rows"]
@@ -197,7 +199,7 @@ def _pay(demo: Demo) -> None:
     say("Bob asks the same. He gets the same rows, which count on his own account; the data's pays nothing more:")
     other = demo.call("bob", "POST", "/v1/queries", {**TOP, "mode": "release"}, key="bob-1")
     same = other["release"]["rows"] == first["release"]["rows"]
-    say(f"{'The same rows' if same else 'OTHER ROWS'}, {other['cost']['releases']:.3g} releases to him.")
+    say(f"{'The same rows' if same else 'OTHER ROWS'}, and {other['cost']['releases']:.3g} of his 1.5 releases.")
     release = first["release"]["id"]
     say("As a spreadsheet reads it, at an address that stays:")
     header = '-H "Authorization: Bearer $ANN"'
@@ -211,7 +213,7 @@ def _run_short(demo: Demo) -> None:
     print(textwrap.indent(f"{refusal['title']} ({refusal['code']}, {refusal['status']})", "  "))
     print(textwrap.indent(textwrap.fill(refusal["detail"], 96), "  "))
     for way in refusal.get("would_fit", [])[:1]:
-        print(f"  It would fit with {json.dumps(way['change'])}, for {way['releases']:g} releases.")
+        print(f"  It would fit with {json.dumps(way['change'])}.")
     print(f"  Or ask {', '.join(refusal['ask']['owners'])} for more: {refusal['ask']['with']}")
     wish = demo.call(
         "ann", "POST", "/v1/requests", {"dataset": "reading", "releases": "1", "why": "the searches for the board"}
@@ -221,7 +223,7 @@ def _run_short(demo: Demo) -> None:
     demo.call("olga", "POST", f"/v1/requests/{wish['id']}/decision", decision)
     done = demo.call("ann", "POST", "/v1/queries", asked, key="ann-4")
     _print_rows(done["release"]["rows"][:3])
-    say(f"It cost {done['cost']['releases']:.3g} releases; {done['left']['sentence']}")
+    say(f"It took {done['cost']['releases']:.3g} releases, and {done['left']['releases']:.3g} are left.")
 
 
 def _check(demo: Demo) -> None:

@@ -172,3 +172,19 @@ def test_a_role_is_given_and_taken_away(fresh):
     assert "'olga'" in why["because"][0]
     assert fresh.owner.put("/v1/people/sam", {"role": "nobody", "dataset": "events"}).status == 200
     assert fresh.stranger.post("/v1/queries", COUNT).code == "not-found"
+
+
+def test_a_query_of_somebody_else_looks_like_one_that_is_not_there(stage):
+    """To look at, to watch and to cancel; owners and auditors see it, and do not cancel it."""
+    name = released(stage.analyst, {**TOP, "preset": "cautious"}, key="mine").form["id"]
+    stage.owner.put("/v1/people/bea", {"role": "analyst", "dataset": "events"})
+    bea = stage.token("bea")
+    for path in ("/v1/queries/{}", "/v1/queries/{}/events"):
+        for client in (bea, stage.reader, stage.program, stage.stranger):
+            there, missing = client.get(path.format(name)), client.get(path.format("q_aaaaaaaaaaaaaaaaaaaaaaaa"))
+            assert (there.status, there.code) == (404, "not-found")
+            assert there.form["detail"] == missing.form["detail"]
+        assert stage.owner.get(path.format(name)).status == stage.auditor.get(path.format(name)).status == 200
+    for client in (bea, stage.owner, stage.auditor, stage.stranger):
+        there, missing = client.delete(f"/v1/queries/{name}"), client.delete("/v1/queries/q_aaaaaaaaaaaaaaaaaaaaaaaa")
+        assert (there.status, there.code, there.form["detail"]) == (404, "not-found", missing.form["detail"])

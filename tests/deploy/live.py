@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -64,7 +65,7 @@ class Live:
 
 
 def make_world(folder: Path) -> Path:
-    """The smallest configuration of the page, with its keys and data."""
+    """The smallest configuration of the page, with its keys and data; where it is."""
     (folder / "data").mkdir()
     write_log(folder / "data" / "log.parquet", readers=2_000)
     for name in ("noise-key", "token-key"):
@@ -72,12 +73,13 @@ def make_world(folder: Path) -> Path:
         (folder / name).write_bytes(os.urandom(32))
     blocks = re.findall(r"^```toml\n(.*?)^```$", _PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (folder / "hushcount.toml").write_text(blocks[0], encoding="utf-8")
-    return folder
+    return folder / "hushcount.toml"
 
 
-def invited(folder: Path, person: str) -> str:
+def invited(config: Path, person: str, environment: dict[str, str]) -> str:
     """The text of an invitation, as `--init` prints it."""
-    done = run([*HUSHCOUNT, "serve", "--config", "hushcount.toml", "--init", person], cwd=folder)
+    words = [*HUSHCOUNT, "serve", "--config", str(config), "--init", person]
+    done = run(words, cwd=config.parent, env=environment)
     found = re.search(r'"invitation": "([^"]+)"', done.stdout)
 
     assert found is not None, done.stderr
@@ -85,20 +87,29 @@ def invited(folder: Path, person: str) -> str:
 
 
 @contextmanager
-def serving(folder: Path, *people: str, **variables: str) -> Iterator[Live]:
-    """The server of a folder, with a first token for each of these people, until the block ends."""
-    invitations = {person: invited(folder, person) for person in people}
-    log = (folder / "server.log").open("a", encoding="utf-8")
+def serving(config: Path, *people: str, start: tuple[str, ...] = HUSHCOUNT, **variables: str) -> Iterator[Live]:
+    """The server of a configuration, with a first token for each of these people, until the block ends.
+
+    Args:
+        config: the configuration.
+        people: who is invited before it starts.
+        start: how the program is started, if not as usual.
+        variables: what goes before the configuration. Where it listens is chosen here.
+    """
+    address = f"127.0.0.1:{free_port()}"
+    environment = {**os.environ, "HUSHCOUNT_SERVER__LISTEN": address, **variables}
+    invitations = {person: invited(config, person, environment) for person in people}
+    log = (config.parent / "server.log").open("a", encoding="utf-8")
     process = subprocess.Popen(  # noqa: S603 (our own)
-        [*HUSHCOUNT, "serve", "--config", "hushcount.toml", "--port", "0"],
-        cwd=folder,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
+        [*start, "serve", "--config", str(config)],
+        cwd=config.parent,
+        env=environment,
+        stdout=log,
         stderr=log,
         text=True,
     )
+    live = Live(process=process, folder=config.parent, url=f"http://{address}")
     try:
-        live = Live(process=process, folder=folder, url=process.stdout.readline().strip().rpartition(" ")[2])
         await_ready(live)
         for person, text in invitations.items():
             live.tokens[person] = live.call("POST", "/v1/invitations", {"invitation": text})[1]["token"]
@@ -106,8 +117,14 @@ def serving(folder: Path, *people: str, **variables: str) -> Iterator[Live]:
     finally:
         if process.poll() is None:
             live.end()
-        process.stdout.close()
         log.close()
+
+
+def free_port() -> int:
+    """A port at which nobody listens."""
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        return int(made.getsockname()[1])
 
 
 def await_ready(live: Live) -> None:

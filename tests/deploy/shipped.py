@@ -11,6 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from hushcount.app.sample import write_log
@@ -92,10 +93,19 @@ def installed(kind: str, root: Path) -> Path:
         _keep(root / name, os.urandom(32))
     _keep(root / "run/secrets/db-password", b"a password\n")
     for folder in ("srv/hushcount", "data"):
-        write_log(root / folder / "engagements.parquet", readers=500)
+        write_members(root / folder / "engagements.parquet")
     config = root / "etc/hushcount/hushcount.toml"
     config.write_text(text, encoding="utf-8")
     return config
+
+
+def write_members(path: Path) -> None:
+    """Made-up data with the columns that the shipped configurations name."""
+    write_log(path.with_suffix(".log"), readers=2_000)
+    with duckdb.connect() as connection:
+        log = connection.read_parquet(str(path.with_suffix(".log")))
+        log.project("reader AS member, article, search").write_parquet(str(path))
+    path.with_suffix(".log").unlink()
 
 
 def _keep(path: Path, content: bytes) -> None:

@@ -77,6 +77,16 @@ def test_what_is_copied_is_there():
     assert not [word for word in copied if not (ROOT / word).exists()]
 
 
+def test_nothing_else_is_sent_to_the_builder():
+    """The list beside the Containerfile leaves out everything, and lets in exactly what is copied."""
+    listed = (DEPLOY / "container" / "Containerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in listed if line and not line.startswith("#")]
+    copied = {word for words in words_of("COPY") if "--from" not in words for word in words.split()[:-1]}
+
+    assert rules[0] == "*"
+    assert {rule.removeprefix("!") for rule in rules if rule.startswith("!")} == copied
+
+
 def test_it_says_whether_it_lives():
     """The health check asks /healthz at the port that is shown, with a program that is in the image."""
     (check,) = words_of("HEALTHCHECK")

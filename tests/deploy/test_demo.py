@@ -27,6 +27,7 @@ def test_the_demo_tells_its_story(tmp_path):
         "The same rows, cost 0.",
         "item,count,low,high",
         "budget-exhausted, 403",
+        'It would fit with {"preset": "cautious"}.',
         "ask olga",
         "The log is whole",
         "The server is stopped",

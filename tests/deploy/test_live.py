@@ -7,12 +7,15 @@ import os
 import signal
 import sys
 import time
+from urllib.parse import quote
 
 import pytest
 import yaml
 
+from tests.conftest import IN_CI
 from tests.deploy.live import HUSHCOUNT, await_ready, make_world, serving
-from tests.deploy.shipped import COMPOSE, instructions, run
+from tests.deploy.shipped import COMPOSE, installed, instructions, run
+from tests.postgres import MISSING, find_programs, running_cluster
 
 _PORT = "8443"
 
@@ -20,8 +23,8 @@ _PORT = "8443"
 @pytest.fixture(scope="module")
 def live(tmp_path_factory):
     """A server of two workers with an owner."""
-    folder = make_world(tmp_path_factory.mktemp("live"))
-    with serving(folder, "olga", HUSHCOUNT_SERVER__WORKERS="2", HUSHCOUNT_OBSERVE__LOGS="json") as made:
+    config = make_world(tmp_path_factory.mktemp("live"))
+    with serving(config, "olga", HUSHCOUNT_SERVER__WORKERS="2", HUSHCOUNT_OBSERVE__LOGS="json") as made:
         yield made
 
 
@@ -82,14 +85,14 @@ def command(process: int) -> str:
 
 def test_a_stop_is_in_good_order(tmp_path):
     """SIGTERM ends it with 0, and the ledger is whole and takes questions at the next start."""
-    make_world(tmp_path)
-    with serving(tmp_path, "olga") as live:
+    config = make_world(tmp_path)
+    with serving(config, "olga") as live:
         question = {"mode": "release", "dataset": "reading", "question": "top", "item": "article", "k": 3}
         paid = live.call("POST", "/v1/queries", question, who="olga", Idempotency_Key="k1", Prefer="wait=30")
         token = live.tokens["olga"]
 
         assert live.end() == 0
-    with serving(tmp_path) as again:
+    with serving(config) as again:
         again.tokens["olga"] = token
         repeated = again.call("POST", "/v1/queries", question, who="olga", Idempotency_Key="k2", Prefer="wait=30")
 
@@ -101,8 +104,7 @@ def test_a_stop_is_in_good_order(tmp_path):
 
 def test_what_a_start_fails_with(tmp_path):
     """2 for a configuration that cannot be used; 3 where the ledger is that of another key: both end the unit."""
-    make_world(tmp_path)
-    with serving(tmp_path) as live:
+    with serving(make_world(tmp_path)) as live:
         live.end()
     (tmp_path / "noise-key").write_bytes(os.urandom(32))
     other_key = run([*HUSHCOUNT, "serve", "--config", "hushcount.toml", "--port", "0"], cwd=tmp_path)
@@ -111,3 +113,25 @@ def test_what_a_start_fails_with(tmp_path):
     assert other_key.returncode == 3
     assert "secret" in other_key.stderr
     assert wrong.returncode == 2
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A PostgreSQL server of our own. Without its programs the test is skipped, and says so; in CI it fails."""
+    if find_programs() is None:
+        (pytest.fail if IN_CI else pytest.skip)(MISSING)
+    with running_cluster() as running:
+        yield running
+
+
+def test_the_containers_configuration_serves_on_postgresql(cluster, tmp_path):
+    """As shipped, but for where the database is: it founds its ledger there, and two workers answer from it."""
+    place = f"postgresql://postgres@{quote(str(cluster.folder), safe='')}/postgres"
+    with serving(installed("container", tmp_path), "olga", HUSHCOUNT_LEDGER__ADDRESS=place) as live:
+        question = {"mode": "release", "dataset": "engagements", "question": "top", "item": "article", "k": 3}
+        key = {"Idempotency_Key": "k1", "Prefer": "wait=30"}
+        paid = [live.call("POST", "/v1/queries", question, who="olga", **key) for _ in range(4)]
+
+        assert [status for status, _ in paid] == [200] * 4
+        assert len({form["release"]["id"] for _, form in paid}) == 1
+        assert live.call("POST", "/v1/log/verify", {}, who="olga")[1]["whole"] is True

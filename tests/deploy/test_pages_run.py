@@ -35,15 +35,15 @@ def command_lines(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """A server on whose data ann has asked something and wishes for more; the variables that the pages use."""
-    folder = make_world(tmp_path_factory.mktemp("pages"))
-    with serving(folder, "olga", "ann") as live:
+    config = make_world(tmp_path_factory.mktemp("pages"))
+    with serving(config, "olga", "ann") as live:
         live.call("PUT", "/v1/people/ann", {"role": "analyst"}, who="olga")
         live.call("POST", "/v1/queries", TOP, who="ann", Idempotency_Key="k1", Prefer="wait=30")
         wish = {"dataset": "reading", "releases": 1, "why": "for the board"}
         status, made = live.call("POST", "/v1/requests", wish, who="ann")
 
         assert status == 201
-        yield folder, {"URL": live.url, "TOKEN": live.tokens["olga"], "WISH": made["id"]}
+        yield config.parent, {"URL": live.url, "TOKEN": live.tokens["olga"], "WISH": made["id"]}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -17,6 +17,7 @@ from hushcount.app.sample import write_log
 from hushcount.app.serving.config_file import read_config
 from hushcount.cli.main import main
 from tests.deploy.confined import UNSUPPORTED
+from tests.deploy.live import free_port, serving
 from tests.deploy.shipped import UNIT, installed, need, run, unit
 
 CONFINED = Path(__file__).with_name("confined.py")
@@ -191,6 +192,22 @@ def test_questions_are_answered_under_the_filter(home, filtered, verb):
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"]
+
+
+def test_the_service_answers_under_the_filter(tmp_path, filtered):
+    """The shipped configuration, two workers, a question that compiles kernels: under the unit's own filter."""
+    config = installed("systemd", tmp_path)
+    start = (sys.executable, str(CONFINED), json.dumps({"calls": filtered}), sys.executable, "-m", "hushcount.cli")
+    question = {"mode": "release", "dataset": "engagements", "question": "vocab", "item": "article"}
+    # Metrics are listened to at a port of the shipped file, which may be taken here.
+    places = {"NUMBA_CACHE_DIR": str(tmp_path), "HUSHCOUNT_OBSERVE__METRICS": f"127.0.0.1:{free_port()}"}
+    with serving(config, "olga", start=start, **places) as live:
+        key = {"Idempotency_Key": "k1", "Prefer": "wait=60"}
+        status, form = live.call("POST", "/v1/queries", question, who="olga", **key)
+
+        assert status == 200, form
+        assert form["release"]["rows"]
+        assert live.end() == 0
 
 
 def test_a_filter_that_is_too_tight_is_seen(home, filtered):
