@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from tests.faults.history import Event, Facts
 
@@ -58,12 +59,14 @@ def check(events: Sequence[Event], facts: Facts, ceilings: Ceilings) -> Verdict:
 
 def _overspent(facts: Facts, ceilings: Ceilings) -> Iterator[str]:
     """After every link of the log, what an account has spent and holds is within its limit."""
-    used: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    # Fractions: amounts have more digits than a sum of decimals keeps.
+    used: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     for entry in facts.log:
         for kind, name, held, spent in entry.moves:
-            used[kind, name] += held + spent
-            if kind in ceilings and used[kind, name] > ceilings[kind] and held + spent > 0:
-                yield f"entry {entry.seq}: the {kind} {name} has {used[kind, name]} of {ceilings[kind]}"
+            more = Fraction(held) + Fraction(spent)
+            used[kind, name] += more
+            if kind in ceilings and used[kind, name] > Fraction(ceilings[kind]) and more > 0:
+                yield f"entry {entry.seq}: the {kind} {name} has {float(used[kind, name])} of {ceilings[kind]}"
 
 
 def _charged_twice(facts: Facts) -> Iterator[str]:

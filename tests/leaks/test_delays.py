@@ -1,0 +1,132 @@
+"""On a grid, how long an answer takes to become visible tells nothing of the data; without one it does.
+
+The store is one whose time depends on the data, as every store's does. Delays of two data sets that differ in a person
+are measured by turns in random order, so that whatever else the machine does falls on both alike, and held against each
+other by a permutation test on the largest distance of the two empirical distributions (Kolmogorov and Smirnov).
+
+With 24 delays each the test rejects at ALPHA when that distance is about 0.58 or more. Two normal distributions a
+distance of two standard deviations apart have 0.68, and are told apart nine times in ten; the store's times, 200 ms apart
+where a machine's own variation is some tens of milliseconds, have 1.00, and are told apart always. Two that are the same
+are told apart once in a thousand runs.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from hushcount.app.serving import opening
+from hushcount.app.serving.access import direct_access
+from hushcount.app.serving.config import Timing
+from hushcount.app.serving.shelves import Access
+from tests.api.served import TOP, staged
+
+ALPHA = 0.001
+SAMPLES = 24
+_SHUFFLES = 20_000
+_GRID = 0.5
+# What the store takes for the data of one person less and for that of one more. Both end before the first tick.
+_SECONDS = {"AU": 0.0, "NZ": 0.2}
+
+
+class SlowEngine:
+    """An engine that takes the longer the more it finds: a stand-in for one person more, seen by a clock."""
+
+    def __init__(self, engine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str):
+        return getattr(self._engine, name)
+
+    def histogram(self, selection, **given):
+        """As the engine's own, after a while that depends on what is read."""
+        time.sleep(next(seconds for country, seconds in _SECONDS.items() if country in str(selection)))
+        return self._engine.histogram(selection, **given)
+
+
+def slowly() -> Access:
+    """Data of which one part takes longer than another."""
+    direct = direct_access()
+    return Access(open=lambda offer: SlowEngine(direct.open(offer)), stamp=direct.stamp)
+
+
+def distance(first, second) -> float:
+    """The largest distance of two empirical distributions."""
+    every = np.sort(np.concatenate([first, second]))
+    shares = [np.searchsorted(np.sort(one), every, side="right") / len(one) for one in (first, second)]
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
+def p_value(first, second, seed: int = 5) -> float:
+    """How often chance alone puts two samples as far apart."""
+    chance, both, found = np.random.default_rng(seed), np.concatenate([first, second]), distance(first, second)
+    shuffled = (chance.permutation(both) for _ in range(_SHUFFLES))
+    hits = sum(distance(one[: len(first)], one[len(first) :]) >= found - 1e-12 for one in shuffled)
+    return (1 + hits) / (1 + _SHUFFLES)
+
+
+def delays(folder, monkeypatch, timing: Timing) -> tuple[np.ndarray, np.ndarray]:
+    """What a caller with a watch measures, for either data, in random order."""
+    monkeypatch.setattr(opening, "direct_access", slowly)
+    monkeypatch.setattr(opening, "make_access", lambda *_: slowly())
+    turns = ["AU", "NZ"] * SAMPLES
+    random.Random(11).shuffle(turns)
+    seen: dict[str, list[float]] = {"AU": [], "NZ": []}
+
+    def change(config):
+        return replace(config, privacy=replace(config.privacy, timing=timing))
+
+    with staged(folder, change) as stage:
+        stage.owner.put("/v1/limits", {"dataset": "events", "releases": "1000"})
+        for number, country in enumerate(turns):
+            body = {**TOP, "mode": "release", "preset": "cautious", "fresh": True, "where": f"country = '{country}'"}
+            started = time.monotonic()
+            reply = stage.analyst.post("/v1/queries", body, Idempotency_Key=f"turn-{number}", Prefer="wait=30")
+            seen[country].append(time.monotonic() - started)
+            assert reply.status == 200, reply.body
+    return np.array(seen["AU"]), np.array(seen["NZ"])
+
+
+def test_on_a_grid_delays_are_the_same(tmp_path, monkeypatch):
+    """Whoever watches the clock cannot tell one data set from its neighbour."""
+    first, second = delays(tmp_path, monkeypatch, Timing(kind="grid", every=timedelta(seconds=_GRID)))
+    found = p_value(first, second)
+    print(f"grid: medians {np.median(first):.3f} and {np.median(second):.3f} s, p = {found:.4f}")  # noqa: T201
+
+    assert found > ALPHA
+    assert min(first.min(), second.min()) >= _GRID
+
+
+def test_without_a_grid_they_are_told_apart(tmp_path, monkeypatch):
+    """The same test finds the difference where answers become visible as soon as they are there."""
+    first, second = delays(tmp_path, monkeypatch, Timing(kind="off"))
+    found = p_value(first, second)
+    print(f"no grid: medians {np.median(first):.3f} and {np.median(second):.3f} s, p = {found:.4f}")  # noqa: T201
+
+    assert found < ALPHA
+
+
+def test_the_test_has_the_power_that_is_stated():
+    """Two standard deviations apart are told apart nine times in ten; the same, hardly ever."""
+    chance = np.random.default_rng(3)
+    # The least distance that is rejected, by the test itself.
+    nothing = [distance(chance.normal(size=SAMPLES), chance.normal(size=SAMPLES)) for _ in range(20_000)]
+    least = float(np.quantile(nothing, 1 - ALPHA))
+    shifted = [distance(chance.normal(size=SAMPLES), chance.normal(2.0, size=SAMPLES)) for _ in range(2000)]
+
+    assert np.mean(np.array(nothing) > least) <= ALPHA
+    assert np.mean(np.array(shifted) > least) > 0.9  # noqa: PLR2004
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_a_permutation_test_is_exact(shift):
+    """A difference of three standard deviations has the least p-value that there can be; none has a large one."""
+    chance = np.random.default_rng(9)
+    found = p_value(chance.normal(size=SAMPLES), chance.normal(shift, size=SAMPLES))
+
+    assert (found < ALPHA) == (shift > 0)
