@@ -15,7 +15,15 @@ from tests.faults.history import Ending, Event, rows_digest
 from tests.faults.server import Server
 
 # What a refusal may say of the whole question, for ever; all else is tried again under the same key.
-_FINAL = ("budget-exhausted", "key-reused", "cancelled", "over-max-cost", "reservation-closed", "store-failed", "internal")
+_FINAL = (
+    "budget-exhausted",
+    "key-reused",
+    "cancelled",
+    "over-max-cost",
+    "reservation-closed",
+    "store-failed",
+    "internal",
+)
 _OK, _ACCEPTED, _SERVER = 200, 202, 500
 
 
@@ -23,9 +31,9 @@ def random_question(chance: random.Random) -> dict[str, Any]:
     """One of some fifty questions, so that the same is asked by several; now and then with noise of its own."""
     body: dict[str, Any] = {"mode": "release", "dataset": "events", "question": "top", "item": "article"}
     body |= {"k": chance.randint(1, 6), "preset": chance.choice(("standard", "cautious", "cautious"))}
-    if chance.random() < 0.5:  # noqa: PLR2004
+    if chance.random() < 0.5:
         body["where"] = f"country = '{chance.choice(('NZ', 'AU', 'FJ'))}'"
-    if chance.random() < 0.2:  # noqa: PLR2004
+    if chance.random() < 0.2:
         body["fresh"] = True
     return body
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 
 from hushcount.api.work import caller_of, service_of
-from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.problems import Problem, change_of, people_of, problem_of
 from hushcount.app.serving.queries import viewer_of
 from hushcount.app.serving.views import refusal_view, refusal_words
 from hushcount.app.words import in_releases
@@ -33,9 +33,9 @@ def refusal_problem(request: Request, error: BudgetExhausted) -> Problem:
         "left": {"releases": left},
         "short": [_SHARED if one["shared"] else _OWN.get(one["kind"], _SHARED) for one in form["short"]],
         "renews": form["renews"],
-        "would_fit": [] if form["fits"] is None else [{"change": form["fits"]}],
+        "would_fit": [] if form["fits"] is None else [{"change": change_of(form["fits"])}],
         "already_answered": form["already_yours"],
-        "ask": {"owners": form["ask"], "with": "POST /v1/requests"},
+        "ask": {"owners": people_of(form["ask"]), "with": "POST /v1/requests"},
     }
     return Problem(code="budget-exhausted", detail=refusal_words(error, viewer), more=more)
 

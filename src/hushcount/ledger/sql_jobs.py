@@ -26,9 +26,7 @@ _LIST = ", ".join(_COLUMNS)
 _LARGEST_PAGE = 10_000
 _LONGEST_QUESTION = 500
 # Of two jobs with the same question one runs.
-_ALONE = (
-    "NOT EXISTS (SELECT 1 FROM jobs AS others WHERE others.question = jobs.question AND others.state = 'running')"
-)
+_ALONE = "NOT EXISTS (SELECT 1 FROM jobs AS others WHERE others.question = jobs.question AND others.state = 'running')"
 _FREE = f"state = 'waiting' AND {_ALONE}"
 _FAILED = f"state = 'failed' AND {_ALONE}"
 

@@ -108,8 +108,8 @@ def answered(means: Means, job: Job, wire: Wire) -> tuple[Ending, Problem | None
 def _answer(means: Means, job: Job, wire: Wire) -> None:
     order = Order.from_json(job.body)
     offer = means.find(order.tasks[0].dataset)
-    # The receipt tells when it was asked, which is known to whoever asked. When it was made would tell how long it took,
-    # grid or not; and a second run would write another second.
+    # The receipt tells when it was asked, which is known to whoever asked. When it was made would tell how long it
+    # took, grid or not; and a second run would write another second.
     setting = replace(means.setting, analyst=job.analyst, clock=lambda: job.made)
     # A grant whose time is over ends before anything is held on it.
     end_grants(means.setting)

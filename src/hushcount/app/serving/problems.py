@@ -7,12 +7,13 @@ on the data look the same to whoever asked.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from hushcount import errors
 from hushcount.app.forms import refusal_form
+from hushcount.app.serving.callers import SERVICE
 from hushcount.app.words import in_releases
 from hushcount.ledger.ledger import Refusal
 from hushcount.model.budgets import STANDARD
@@ -80,6 +81,8 @@ _WHICH: tuple[tuple[type[errors.HushcountError], str], ...] = (
 )
 # Failures of the data or of the store: after data was read for a question, nothing of their text is shown.
 _OF_DATA = frozenset({"store-failed", "store-incomplete", "store-timeout", "internal"})
+# What passes by itself: to try again under the same key may help.
+PASSING = frozenset({"store-failed", "store-incomplete", "store-timeout", "ledger-unavailable", "busy"})
 _AFTER_READING = "Data was read for it, so what was held stays charged. An owner finds more under the request's id."
 
 
@@ -166,10 +169,21 @@ def refusal_members(refusal: Refusal) -> dict[str, Any]:
             {"what": one.what, "releases": round(in_releases(one.spent), 6), "when": one.when.date().isoformat()}
             for one in refusal.spenders
         ],
-        "would_fit": [] if refusal.variant is None else [{"change": refusal.variant.label}],
+        "would_fit": [] if refusal.variant is None else [{"change": change_of(refusal.variant.label)}],
         "already_answered": [{"what": what} for _, what in refusal.stored],
-        "ask": {"owners": list(refusal.ask_whom), "with": "POST /v1/requests"},
+        "ask": {"owners": people_of(refusal.ask_whom), "with": "POST /v1/requests"},
     }
+
+
+def change_of(label: str) -> dict[str, str]:
+    """What to send instead: a variant's label, such as "preset cautious", as a member of the question."""
+    name, _, value = label.partition(" ")
+    return {name: value}
+
+
+def people_of(names: Iterable[str]) -> list[str]:
+    """Those of the owners who can be asked: the service itself decides nothing."""
+    return [name for name in names if name != SERVICE]
 
 
 def _account_words(kind: str) -> str:

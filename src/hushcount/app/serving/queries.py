@@ -15,7 +15,7 @@ from hushcount.app.serving.callers import Caller, require, role_on
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.prices import price_form
-from hushcount.app.serving.problems import Problem
+from hushcount.app.serving.problems import PASSING, Problem
 from hushcount.app.serving.rehearsal import rehearse
 from hushcount.app.serving.releases import made_up_form
 from hushcount.app.serving.service import Service
@@ -58,7 +58,7 @@ class Shown:
 def price(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
     """What a question would cost, how accurate it would be, what is left. Nothing is charged."""
     offer = _granted(service, caller, task, deed="price questions")
-    wanted, quote = _quoted(service, caller, offer, task)
+    wanted, quote = _quoted(service, caller, offer, task, token=None if caller.token is None else caller.token.id)
     quote = own_quote(quote, zcdp.spent(wanted.ask.cost), viewer_of(service, caller, offer))
     return price_form(wanted, quote, presets=service.config.privacy.presets)
 
@@ -101,7 +101,18 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
         service.runner.run(job)
     elif fresh:
         service.runner.park(job)
+    elif _may_be_helped(job) and service.ledger.jobs.again(job.id, worker=service.runner.worker):
+        job = replace(job, state="running", worker=service.runner.worker, outcome=None)
+        service.runner.run(job)
     return job
+
+
+def _may_be_helped(job: Job) -> bool:
+    """Whether a job failed for a reason that passes, and nothing was charged: a retry under its key is a new try."""
+    if job.state != "failed":
+        return False
+    problem = Problem.from_text(job.outcome)
+    return problem.charged is False and problem.code in PASSING
 
 
 def _one_dataset(order: Order) -> str:
