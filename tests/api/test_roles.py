@@ -188,3 +188,20 @@ def test_a_query_of_somebody_else_looks_like_one_that_is_not_there(stage):
     for client in (bea, stage.owner, stage.auditor, stage.stranger):
         there, missing = client.delete(f"/v1/queries/{name}"), client.delete("/v1/queries/q_aaaaaaaaaaaaaaaaaaaaaaaa")
         assert (there.status, there.code, there.form["detail"]) == (404, "not-found", missing.form["detail"])
+
+
+def test_an_owner_invites_somebody_who_then_has_the_roles_that_were_given(fresh):
+    """A token once, for the named person; no role comes with it, and nobody else may invite."""
+    for caller in (fresh.analyst, fresh.reader, fresh.program):
+        assert caller.post("/v1/people/nina/invitation").status in {403, 404}
+    made = fresh.owner.post("/v1/people/nina/invitation")
+    assert made.status == 201
+    token = fresh.anybody.post("/v1/invitations", {"invitation": made.form["invitation"]})
+    assert token.status == 201
+    nina = fresh.anybody.signed(token.form["token"])
+    assert nina.get("/v1/me").form["name"] == "nina"
+    assert nina.get("/v1/datasets").form["data"] == []
+    fresh.owner.put("/v1/people/nina", {"role": "analyst", "dataset": "events"})
+
+    assert [one["name"] for one in nina.get("/v1/datasets").form["data"]] == ["events"]
+    assert fresh.anybody.post("/v1/invitations", {"invitation": made.form["invitation"]}).status == 401

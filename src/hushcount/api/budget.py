@@ -43,7 +43,7 @@ async def reserve(request: Request, body: bodies.Spending, key: Key = None) -> R
 async def settle(request: Request, reservation: Held, body: bodies.Settlement) -> Response:
     """Charge what was used, and give back the rest."""
     service, caller = service_of(request), caller_of(request)
-    return answer(await light(request, budgeting.settle, service, caller, reservation, _cost(body.cost)))
+    return answer(await light(request, budgeting.settle, service, caller, reservation, said=_cost(body.cost)))
 
 
 @router.delete("/budget/reservations/{reservation}", **said("It is free again.", "not-found", "reservation-closed"))

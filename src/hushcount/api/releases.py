@@ -83,5 +83,5 @@ def _receipt(request: Request, name: str) -> Response:
 def _derived(request: Request, name: str, body: bodies.Derivation) -> Response:
     found = readable_release(request, name)
     request.state.dataset = found.dataset
-    made = derive(found.release, body.deed, body.items, body.against)
+    made = derive(found.release, body.deed, body.items, against=body.against)
     return answer({"deed": body.deed, **asdict(made), "interval": {"level": LEVEL}, "cost": {"releases": 0}})

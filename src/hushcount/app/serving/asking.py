@@ -80,7 +80,7 @@ def read_request(offer: Offer, question: Question, said: Mapping[str, Any], *, p
     return request
 
 
-def want(request: Request, offer: Offer, engine: Engine, setting: Setting, *, token: str | None = None) -> Wanted:
+def want(request: Request, offer: Offer, engine: Engine, *, setting: Setting, token: str | None = None) -> Wanted:
     """Hold a question against the columns, the version and the catalog, and price it. Nothing is charged."""
     engine.validate(request.selection)
     sighted = sight(engine, setting, offer.name)

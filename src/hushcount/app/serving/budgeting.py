@@ -84,7 +84,7 @@ def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> di
     return {"id": name, "state": "open", "expires": held.expires.isoformat(), "mode": held.mode}
 
 
-def settle(service: Service, caller: Caller, name: str, said: Mapping[str, str]) -> dict[str, Any]:
+def settle(service: Service, caller: Caller, name: str, *, said: Mapping[str, str]) -> dict[str, Any]:
     """Charge what was used and give back the rest."""
     held = _own(service, caller, name)
     if isinstance(held, StoredRelease):
@@ -105,7 +105,7 @@ def update(service: Service, caller: Caller, wish: Spending, *, key: str) -> dic
     """Reserve and settle in one step, as LinkedIn's updateBudget, but refused if it does not fit."""
     made = reserve(service, caller, wish, key=key)
     said = {"rho": wish.rho, "delta": wish.delta}
-    return settle(service, caller, str(made["id"]), said)
+    return settle(service, caller, str(made["id"]), said=said)
 
 
 def balance(service: Service, caller: Caller, dataset: str) -> dict[str, Any]:

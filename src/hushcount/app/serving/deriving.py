@@ -39,7 +39,7 @@ class Derived:
     high: float | None
 
 
-def derive(release: Release, deed: Deed, items: Sequence[str], against: Sequence[str] = ()) -> Derived:
+def derive(release: Release, deed: Deed, items: Sequence[str], *, against: Sequence[str] = ()) -> Derived:
     """What the rows of some items add up to, alone or beside the rows of others.
 
     Args:

@@ -192,7 +192,7 @@ def _quoted(
     presets = service.config.privacy.presets
     request = read_request(offer, task.question, task.said, presets=presets)
     with service.stores.look(offer) as engine:
-        wanted = want(request, offer, engine, service.of(caller.name), token=token)
+        wanted = want(request, offer, engine, setting=service.of(caller.name), token=token)
     refuse_dear(wanted, presets)
     return wanted, service.ledger.check(wanted.ask)
 

@@ -62,7 +62,7 @@ def test_intervals_cover(release, law, deed):
     items, against, true = DEEDS[deed]
     inside = 0
     for _ in range(RUNS):
-        found = derive(drawn(release, law, scale, chance), deed, items, against)
+        found = derive(drawn(release, law, scale, chance), deed, items, against=against)
         inside += (found.low is None or found.low <= true) and (found.high is None or true <= found.high)
     share = inside / RUNS
 
@@ -83,7 +83,7 @@ def test_half_widths_added_up_would_be_too_wide_and_one_too_narrow(release):
 def test_what_is_in_both_cancels(release):
     """A difference of sums that share a row has the noise of the rest alone."""
     rows = drawn(release, "discrete-gaussian", 30.0, np.random.default_rng(1))
-    shared = derive(rows, "difference", ["a", "b"], ["b"])
+    shared = derive(rows, "difference", ["a", "b"], against=["b"])
     alone = derive(rows, "sum", ["a"])
 
     assert shared.value == alone.value
@@ -102,8 +102,8 @@ def test_a_whole_that_may_be_nobody_has_no_upper_end(release):
     """A ratio over next to nothing is not bounded; a share never exceeds one."""
     rows = drawn(release, "discrete-gaussian", 200.0, np.random.default_rng(1))
 
-    assert derive(rows, "ratio", ["a"], ["d"]).high is None
-    assert derive(rows, "share", ["d"], ["d", "c"]).high <= 1
+    assert derive(rows, "ratio", ["a"], against=["d"]).high is None
+    assert derive(rows, "share", ["d"], against=["d", "c"]).high <= 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_cannot_be_reckoned_is_refused(release, deed, items, against, name)
     """With the member that is wrong."""
     rows = drawn(release, "discrete-gaussian", 30.0, np.random.default_rng(1))
     with pytest.raises(InvalidParameter) as told:
-        derive(rows, deed, items, against)
+        derive(rows, deed, items, against=against)
     assert told.value.name == name
 
 
