@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -13,6 +14,10 @@ from hushcount.api.problems import Refused
 MOST_BYTES = 2**20
 _MOST_DEEP = 16
 _MOST_DIGITS = 100
+_MOST_MEMBERS = 1000
+_MOST_PARTS = 20_000
+# A text, or a bracket outside of texts. A text without an end is no JSON, and taken as far as it goes.
+_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 class StrictRequest(Request):
@@ -74,21 +79,14 @@ def _says_json(media: str) -> bool:
 
 
 def _refuse_deep(text: str) -> None:
-    """Count brackets before anything is built of them; those within texts count too, a little, as nobody needs them."""
-    depth = 0
-    inside = escaped = False
-    for sign in text:
-        if inside:
-            if escaped:
-                escaped = False
-            elif sign == "\\":
-                escaped = True
-            elif sign == '"':
-                inside = False
-        elif sign == '"':
-            inside = True
-        elif sign in "[{":
-            depth += 1
+    """Count brackets before anything is built of them; those within texts are passed over."""
+    depth = parts = 0
+    for found in _BRACKET.finditer(text):
+        sign = found[0]
+        if sign in "[{":
+            depth, parts = depth + 1, parts + 1
+            if parts > _MOST_PARTS:
+                raise _malformed(f"The body has more than {_MOST_PARTS} lists and objects.")
             if depth > _MOST_DEEP:
                 raise _malformed(f"The body is more than {_MOST_DEEP} levels deep.")
         elif sign in "]}":
@@ -96,6 +94,9 @@ def _refuse_deep(text: str) -> None:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > _MOST_MEMBERS:
+        # Each that is not known would be an error of its own, which takes longer than all of the rest.
+        raise _malformed(f"An object of the body has more than {_MOST_MEMBERS} members.")
     made = dict(pairs)
     if len(made) != len(pairs):
         raise _malformed("A member of the body stands twice: which of the two is meant cannot be told.")
