@@ -128,7 +128,7 @@ class Asked(Body):
     epsilon: Exact | None = None
     delta: Exact | None = None
     where: Annotated[str, Field(max_length=10_000)] | None = None
-    keys: Annotated[list[Item], Field(max_length=100_000)] | None = None
+    keys: Annotated[list[Item], Field(fail_fast=True, max_length=100_000)] | None = None
     max_items_per_user: Whole | None = None
     per_item_cap: Whole | None = None
     k: Whole | None = None
@@ -148,7 +148,7 @@ class Batch(Body):
     """Several questions, of which all are answered or none."""
 
     mode: Literal["estimate", "release"] = "estimate"
-    questions: Annotated[list[Asked], Field(min_length=1, max_length=50)]
+    questions: Annotated[list[Asked], Field(fail_fast=True, min_length=1, max_length=50)]
     max_cost: Most | None = None
 
 
@@ -156,8 +156,8 @@ class Derivation(Body):
     """Arithmetic on released rows."""
 
     deed: Literal["sum", "difference", "share", "ratio"]
-    items: Annotated[list[Item], Field(min_length=1, max_length=1000)]
-    against: Annotated[list[Item], Field(max_length=1000)] = []
+    items: Annotated[list[Item], Field(fail_fast=True, min_length=1, max_length=1000)]
+    against: Annotated[list[Item], Field(fail_fast=True, max_length=1000)] = []
 
 
 class SavedQuestion(Body):
@@ -191,7 +191,7 @@ class NewToken(Body):
 
     label: Annotated[str, Field(min_length=1, max_length=200)]
     scopes: Annotated[list[Literal["read", "ask", "manage", "program"]], Field(min_length=1, max_length=4)] = ["ask"]
-    datasets: Annotated[list[Name], Field(max_length=1000)] | None = None
+    datasets: Annotated[list[Name], Field(fail_fast=True, max_length=1000)] | None = None
     life: Span | None = None
     cap: Most | None = None
 
@@ -201,7 +201,7 @@ class Facts(Body):
 
     max_items_per_user: Whole | None = None
     per_item_cap: Whole | None = None
-    public_items: Annotated[list[Item], Field(max_length=100_000)] | None = None
+    public_items: Annotated[list[Item], Field(fail_fast=True, max_length=100_000)] | None = None
 
 
 class NewDataset(Body):
@@ -211,7 +211,7 @@ class NewDataset(Body):
     store: Name
     table: Name | None = None
     person: Name
-    items: Annotated[list[Name], Field(max_length=1000)] | None = None
+    items: Annotated[list[Name], Field(fail_fast=True, max_length=1000)] | None = None
     people: Name | None = None
     facts: Annotated[dict[Name, Facts], Field(max_length=1000)] | None = None
 
@@ -266,8 +266,8 @@ class Person(Body):
 class Group(Body):
     """Who joins a group, and who leaves it."""
 
-    add: Annotated[list[Name], Field(max_length=1000)] = []
-    remove: Annotated[list[Name], Field(max_length=1000)] = []
+    add: Annotated[list[Name], Field(fail_fast=True, max_length=1000)] = []
+    remove: Annotated[list[Name], Field(fail_fast=True, max_length=1000)] = []
 
 
 class Freeze(Body):
@@ -324,4 +324,4 @@ class Head(Body):
 class Anchors(Body):
     """Links of the chain that were kept elsewhere."""
 
-    heads: Annotated[list[Head], Field(max_length=100_000)] = []
+    heads: Annotated[list[Head], Field(fail_fast=True, max_length=100_000)] = []

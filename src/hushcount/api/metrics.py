@@ -18,7 +18,7 @@ from hushcount.errors import MissingExtra
 # Six coarse buckets, in seconds.
 _BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)
 # How long these take depends on questions, and so on data.
-_TIMELESS = ("/v1/queries", "/v1/batches", "/v1/datasets/{dataset}/check")
+_TIMELESS = ("/v1/queries", "/v1/batches", "/v1/questions/{question}/release", "/v1/datasets/{dataset}/check")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import Request, Response
 
@@ -84,7 +85,7 @@ def _added(request: Request, body: bodies.NewDataset) -> Response:
     offer = service.served.add(declared, by=caller.name)
     if body.facts:
         service.ledger.catalog.declare(offer.name, _facts(body.facts), by=caller.name)
-    headers = {"Location": f"/v1/datasets/{offer.name}"}
+    headers = {"Location": f"/v1/datasets/{quote(offer.name, safe='')}"}
     return answer(full_form(service, caller, offer), status=201, headers=headers)
 
 

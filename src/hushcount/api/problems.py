@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from hushcount.api.answers import to_json
 from hushcount.api.helps import HELPS
-from hushcount.api.refusals import refusal_problem
+from hushcount.api.refusals import refusal_problem, without_places
 from hushcount.api.work import light
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.errors import (
@@ -119,6 +119,8 @@ async def _of_ours(request: Request, error: Exception) -> Response:
         problem = await light(request, refusal_problem, request, error)
     else:
         problem = _translated(error, reads=request.method == "GET")
+    if problem.code == "store-failed" and getattr(request.state, "caller", None) is not None:
+        problem = await light(request, without_places, request, problem)
     after = getattr(error, "after", None)
     headers = {} if after is None else {"Retry-After": str(max(1, round(after)))}
     if problem.code == "internal":

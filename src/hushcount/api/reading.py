@@ -15,9 +15,10 @@ from hushcount.api.work import light
 MOST_BYTES = 2**20
 _MOST_DEEP = 16
 _MOST_DIGITS = 100
-# A text, also one without an end, so that nothing is looked at twice; or a bracket.
-_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
+_MOST_MEMBERS = 1000
+_MOST_PARTS = 20_000
+# A text, or a bracket outside of texts. A text without an end is no JSON, and taken as far as it goes.
+_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 # What takes longer to read than a thread takes to start.
 _LARGE = 2**15
 
@@ -82,15 +83,24 @@ def _says_json(media: str) -> bool:
 
 
 def _refuse_deep(text: str) -> None:
-    """Count brackets before anything is built of them; those within texts do not count."""
-    depth = 0
-    for found in _PARTS.finditer(text):
-        depth += _STEPS.get(found[0], 0)
-        if depth > _MOST_DEEP:
-            raise _malformed(f"The body is more than {_MOST_DEEP} levels deep.")
+    """Count brackets before anything is built of them; those within texts are passed over."""
+    depth = parts = 0
+    for found in _BRACKET.finditer(text):
+        sign = found[0]
+        if sign in "[{":
+            depth, parts = depth + 1, parts + 1
+            if parts > _MOST_PARTS:
+                raise _malformed(f"The body has more than {_MOST_PARTS} lists and objects.")
+            if depth > _MOST_DEEP:
+                raise _malformed(f"The body is more than {_MOST_DEEP} levels deep.")
+        elif sign in "]}":
+            depth -= 1
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > _MOST_MEMBERS:
+        # Each that is not known would be an error of its own, which takes longer than all of the rest.
+        raise _malformed(f"An object of the body has more than {_MOST_MEMBERS} members.")
     made = dict(pairs)
     if len(made) != len(pairs):
         raise _malformed("A member of the body stands twice: which of the two is meant cannot be told.")

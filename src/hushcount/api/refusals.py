@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 
 from hushcount.api.work import caller_of, service_of
+from hushcount.app.serving.callers import role_on
 from hushcount.app.serving.problems import Problem, change_of, people_of, problem_of
 from hushcount.app.serving.queries import viewer_of
 from hushcount.app.serving.views import refusal_view, refusal_words
@@ -14,6 +15,9 @@ from hushcount.ledger.ledger import Refusal
 from hushcount.model.budgets import STANDARD
 
 _SHARED = "a budget that is shared with others"
+_UNREADABLE = (
+    "The data cannot be read as it is now; whoever owns it sees why when they ask the same. Nothing was charged."
+)
 _OWN = {"analyst": "your own budget", "token": "this token's cap"}
 
 
@@ -42,8 +46,20 @@ def refusal_problem(request: Request, error: BudgetExhausted) -> Problem:
 
 def seen_problem(request: Request, problem: Problem) -> Problem:
     """The problem that a job was left with. One that was kept for colleagues is cut down for separate analysts."""
+    if problem.code == "store-failed":
+        return without_places(request, problem)
     if problem.code != "budget-exhausted" or service_of(request).config.privacy.analysts == "colleagues":
         return problem
     detail = "It did not fit into what was left when it was to run. Nothing was charged."
     kept = {name: problem.more[name] for name in ("asked", "ask") if name in problem.more}
     return Problem(code=problem.code, detail=detail, charged=problem.charged, more=kept)
+
+
+def without_places(request: Request, problem: Problem) -> Problem:
+    """A failure of a store, for whoever does not own everything: where data lies, and what else, is not theirs to know.
+
+    Reads the caller's role.
+    """
+    if problem.charged is not False or role_on(service_of(request), caller_of(request), None) == "owner":
+        return problem
+    return Problem(code=problem.code, detail=_UNREADABLE)

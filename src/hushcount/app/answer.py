@@ -22,7 +22,7 @@ from hushcount.app.release import Release
 from hushcount.app.request import Request
 from hushcount.app.setting import Setting
 from hushcount.engines.engine import Distributed, Engine, asking, refuse_sequential
-from hushcount.errors import Cancelled, HushcountError, InvalidParameter, OverMaxCost, ReservationClosed
+from hushcount.errors import Cancelled, InvalidParameter, OverMaxCost, ReservationClosed
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
@@ -144,17 +144,42 @@ def hold_all(asked: Sequence[tuple[Request, Call]], engine: Engine, setting: Set
     with noting(UNCHARGED):
         jobs = [_prepared(request, engine, setting, call) for request, call in asked]
         asks = [_ask(job, _registered(job, ledger)) for job in jobs]
-    held: list[Reservation] = []
-    try:
-        for job, ask in zip(jobs, asks, strict=True):
-            found = _reserved(job.call, ledger, ask)
-            held += [found] if isinstance(found, Reservation) else []
-    except HushcountError:
-        for reservation in held:
-            # One that an earlier run of this attempt has read data for stays: it is finished under its key.
-            with suppress(ReservationClosed):
-                ledger.refund(reservation)
-        raise
+    new = [(job, ask) for job, ask in zip(jobs, asks, strict=True) if ledger.recall(ask.analyst, ask.key) is None]
+    if len(new) == len(jobs) and any(job.call.stopped() for job in jobs):
+        raise Cancelled(_CANCELLED)
+    with noting(UNCHARGED, InvalidParameter):
+        _refuse_too_dear_together(ledger, new)
+        held = ledger.reserve_all(asks)
+    if any(job.call.stopped() for job in jobs):
+        _let_go(ledger, held)
+
+
+def _refuse_too_dear_together(ledger: Ledger, new: Sequence[tuple[_Job, Ask]]) -> None:
+    """Refuse several questions if together they may cost more than was allowed for all of them."""
+    total, most = Spent(), next((job.call.most for job, _ in new), None)
+    if most is None:
+        return
+    for _, ask in new:
+        total += ledger.check(ask).charge
+    for what, asked, allowed in (("rho", total.rho, most.rho), ("delta", total.delta, most.delta)):
+        if asked > allowed:
+            raise OverMaxCost(what, asked=asked, most=allowed)
+
+
+def _let_go(ledger: Ledger, held: Sequence[Reservation | StoredRelease]) -> None:
+    """Free what is held for several questions, if nothing of it is paid for: they are answered from the first on.
+
+    Raises:
+        Cancelled: all of it is free again.
+    """
+    open_ = [one for one in held if isinstance(one, Reservation)]
+    if len(open_) < len(held):
+        return
+    with suppress(ReservationClosed):
+        # An earlier run of this attempt has read data for the first one, or for none.
+        for reservation in open_:
+            ledger.refund(reservation)
+        raise Cancelled(_CANCELLED)
 
 
 def _ask(job: _Job, dataset: Dataset) -> Ask:

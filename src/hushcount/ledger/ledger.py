@@ -17,7 +17,7 @@ Which data a question is about, and so which accounts pay, is the catalog's part
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -363,6 +363,13 @@ class Ledger(Rules, Protocol):
             ReservationClosed: the key's reservation expired in an earlier window; it was charged, a new key is needed.
             NotPermitted: an auditor or a reader asked.
             Frozen: an owner stopped all questions about this data. What the key got before is still handed out.
+        """
+
+    def reserve_all(self, asks: Sequence[Ask]) -> tuple[Reservation | StoredRelease, ...]:
+        """As `reserve` for each of several questions about one data set, all of them or none, in their order.
+
+        Raises:
+            BudgetExhausted: they do not fit together. Nothing was charged, also not for what is stored.
         """
 
     def recall(self, analyst: str, key: str) -> StoredRelease | Reservation | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from hushcount.errors import ClockImplausible, CostOverrun, ReservationClosed
+from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
 from hushcount.ledger import history, replay, reserving, settling, timekeeping
 from hushcount.ledger.book import Book, lock_book, look
 from hushcount.ledger.catalog import Catalog
@@ -66,12 +66,22 @@ class SqlLedger(SqlRules):
 
     def reserve(self, ask: Ask) -> Reservation | StoredRelease:
         """See `Ledger.reserve`."""
-        reserving.validate(ask)
+        (found,) = self.reserve_all((ask,))
+        return found
 
-        def verb(transaction: Transaction) -> Reservation | StoredRelease:
-            book = open_population(transaction, ask.dataset)
+    def reserve_all(self, asks: Sequence[Ask]) -> tuple[Reservation | StoredRelease, ...]:
+        """See `Ledger.reserve_all`."""
+        for ask in asks:
+            reserving.validate(ask)
+        datasets = {ask.dataset for ask in asks}
+        if len(datasets) != 1:
+            raise InvalidParameter("asks", f"about {len(datasets)} data sets", "about one data set")
+        dataset = datasets.pop()
+
+        def verb(transaction: Transaction) -> tuple[Reservation | StoredRelease, ...]:
+            book = open_population(transaction, dataset)
             settling.sweep(book)
-            return reserving.reserve(book, ask)
+            return tuple(reserving.reserve(book, ask) for ask in asks)
 
         return run(self._database, verb)
 

@@ -28,6 +28,9 @@ LEVEL = 0.95
 # A tail beyond this has less mass than anybody can see.
 _NEGLIGIBLE = 1e-13
 _MOST_ROWS = 1000
+# So far from zero a sum of noise is followed value by value; further out several values are taken together, or a tiny
+# budget, whose noise is wide, would take all memory.
+_FARTHEST = 2**19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +128,10 @@ def width_of_sum(law: Law, widths: tuple[int, ...], level: float) -> int:
     if len(widths) == 1 and level == LEVEL:
         # As it was released.
         return widths[0]
-    laws = [_masses(law, largest_scale(law, width)) for width in widths]
+    scales = [largest_scale(law, width) for width in widths]
+    step = max(1, math.ceil(sum(_reach(law, scale) for scale in scales) / _FARTHEST))
+    # A scale below one step would be narrower than it is; a step more at the end makes up for the rounding.
+    laws = [_masses(law, scale if step == 1 else max(1.0, scale / step)) for scale in scales]
     reach = sum(len(mass) // 2 for mass in laws)
     size = 1 << (2 * reach + 1).bit_length()
     product = np.ones(size // 2 + 1, dtype=np.complex128)
@@ -133,7 +139,8 @@ def width_of_sum(law: Law, widths: tuple[int, ...], level: float) -> int:
         product *= np.fft.rfft(mass, size) ** times
     total = np.clip(np.fft.irfft(product, size)[: 2 * reach + 1], 0, None)
     outward = total[reach:] + np.where(np.arange(reach + 1) > 0, total[reach::-1], 0)
-    return int(np.argmax(np.cumsum(outward) >= level * total.sum()))
+    width = int(np.argmax(np.cumsum(outward) >= level * total.sum()))
+    return width if step == 1 else (width + 1) * step
 
 
 def _grouped(laws: list[npt.NDArray[np.float64]]) -> list[tuple[npt.NDArray[np.float64], int]]:
@@ -144,15 +151,19 @@ def _grouped(laws: list[npt.NDArray[np.float64]]) -> list[tuple[npt.NDArray[np.f
     return list(found.values())
 
 
+def _reach(law: Law, scale: float) -> int:
+    """How far from zero there is mass that anybody can see."""
+    if law == "discrete-gaussian":
+        return math.ceil(scale * math.sqrt(-2 * math.log(_NEGLIGIBLE))) + 1
+    # A truncated law is narrower than the one that it is cut from.
+    return math.ceil(-scale * math.log(_NEGLIGIBLE)) + 1
+
+
 def _masses(law: Law, scale: float) -> npt.NDArray[np.float64]:
     """The probabilities of -n to n, as far as anybody can see."""
-    if law == "discrete-gaussian":
-        reach = math.ceil(scale * math.sqrt(-2 * math.log(_NEGLIGIBLE))) + 1
-        mass = np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2)
-    else:
-        # A truncated law is narrower than the one that it is cut from.
-        reach = math.ceil(-scale * math.log(_NEGLIGIBLE)) + 1
-        mass = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
+    reach = _reach(law, scale)
+    places = np.arange(-reach, reach + 1) / scale
+    mass = np.exp(-0.5 * places**2) if law == "discrete-gaussian" else np.exp(-np.abs(places))
     scaled: npt.NDArray[np.float64] = mass / mass.sum()
     return scaled
 

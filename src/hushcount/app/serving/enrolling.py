@@ -9,8 +9,9 @@ from hushcount.app.serving.offers import Offer
 from hushcount.app.serving.stores import Stores
 from hushcount.app.setting import Setting
 from hushcount.engines.engine import asking
-from hushcount.errors import LedgerUnavailable, UnknownDataset
+from hushcount.errors import LedgerUnavailable, UnknownColumn, UnknownDataset
 from hushcount.ledger.catalog import Catalog
+from hushcount.model.queries import Description
 
 
 def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
@@ -21,6 +22,7 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
     Raises:
         UnreadableSource: it was never met, and cannot be read now.
         SeveralDatasets: it is known as several data sets.
+        UnknownColumn: the data has no such person column.
         OtherPerson: another column is pinned as the one that says who a person is.
     """
     catalog = _catalog(setting)
@@ -29,6 +31,7 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
     except UnknownDataset:
         pass
     with stores.lend(offer) as engine, asking(engine, lambda _: None):
+        _refuse_unknown(offer, engine.describe())
         sighted = sight(engine, setting, offer.name)
     if sighted.sighting is None:  # pragma: no cover (a ledger has a catalog)
         raise LookupError("data that was not sighted")
@@ -36,6 +39,16 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
     person = offer.person or None
     found = catalog.register(sighted.sighting, person=person, name=offer.name, by=setting.analyst)
     return offer.registered(found.dataset.id)
+
+
+def _refuse_unknown(offer: Offer, data: Description) -> None:
+    """Refuse a person who is no column: whom a data set is about is pinned, and a wrong one would keep out the right.
+
+    Raises:
+        UnknownColumn: so it is.
+    """
+    if offer.person and data.listed and offer.person not in {column.name for column in data.columns}:
+        raise UnknownColumn(offer.person, (), None)
 
 
 def join_people(offers: Iterable[Offer], setting: Setting) -> None:

@@ -15,7 +15,7 @@ from hushcount.app.serving.enrolling import enrol, join_people
 from hushcount.app.serving.offers import Offer, keep_offer, kept_offers, make_offer, merged
 from hushcount.app.serving.stores import Stores
 from hushcount.app.setting import Setting
-from hushcount.errors import HushcountError, NotFound
+from hushcount.errors import HushcountError, InvalidParameter, NotFound
 from hushcount.ledger.ledger import Role
 
 _NOTHING = "there is no such thing here, or it is not shared with you. Nothing was charged."
@@ -109,7 +109,14 @@ class Served:
         return tuple(found)
 
     def add(self, declared: DatasetConfig, *, by: str) -> Offer:
-        """Offer one more data set of a store of the configuration, for all workers and after a restart."""
+        """Offer one more data set of a store of the configuration, for all workers and after a restart.
+
+        Raises:
+            InvalidParameter: the configuration has one of that name, which goes before.
+        """
+        if any(given.name == declared.name for given in self._config.datasets):
+            hint = "What the configuration serves is changed there. Nothing was changed."
+            raise InvalidParameter("name", declared.name, "one that the configuration does not have", hint)
         offer = enrol(make_offer(declared, self._places), self._stores, self._setting)
         if self._setting.ledger is not None:
             keep_offer(self._setting.ledger.records, declared, by=by)

@@ -1,0 +1,76 @@
+"""Data sets: one table has one budget and one person, and who is told what of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.api.served import TOP, released
+
+MORE = {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}
+OTHER = {"dataset": "more", "question": "count", "item": "item", "max_items_per_user": 1}
+
+
+def folder(stage):
+    """Where the files are."""
+    return Path(stage.service.served.find("events").store.place)
+
+
+@pytest.mark.parametrize("spelling", ["./events.csv", "events*.csv", "linked.csv", "hard.csv", "copied.csv"])
+def test_another_way_to_the_same_table_is_no_other_budget(fresh, spelling):
+    """By whatever path, pattern or link, and as a copy, too."""
+    data = folder(fresh)
+    (data / "linked.csv").symlink_to(data / "events.csv")
+    (data / "hard.csv").hardlink_to(data / "events.csv")
+    (data / "copied.csv").write_bytes((data / "events.csv").read_bytes())
+    made = fresh.owner.post("/v1/datasets", {**MORE, "name": "again", "table": spelling})
+    assert made.status == 201, made.body
+    assert made.form["people"] == "events"
+    assert released(fresh.owner, TOP, key="one").form["cost"]["releases"] == 1
+    again = released(fresh.owner, {**TOP, "dataset": "again"}, key="two").form
+    assert again["cost"]["releases"] == 0
+    assert again["cost"]["repeated"] is True
+
+
+@pytest.mark.parametrize(
+    "table", ["../noise-key", "/etc/passwd", "a/../../x", "~/x", "http://x/y.csv", "out.csv", "x\0"]
+)
+def test_no_table_leads_out_of_its_store(fresh, table):
+    """Neither does a link."""
+    outside = folder(fresh).parent / "outside.csv"
+    outside.write_text("user_id,item\nq,r\n", encoding="utf-8")
+    (folder(fresh) / "out.csv").symlink_to(outside)
+    assert fresh.owner.post("/v1/datasets", {**MORE, "table": table}).status in {400, 502}
+    assert "more" not in [one["name"] for one in fresh.owner.get("/v1/datasets").form["data"]]
+
+
+def test_a_name_of_the_configuration_is_not_taken_over(fresh):
+    """Else one worker answers about another table than the others, under the same name."""
+    taken = fresh.owner.post("/v1/datasets", {**MORE, "name": "events"})
+    assert (taken.status, taken.code) == (400, "invalid-parameter")
+    assert released(fresh.analyst).status == 200
+
+
+def test_a_person_who_is_no_column_is_not_pinned(fresh):
+    """A slip would keep the right column out for ever."""
+    wrong = fresh.owner.post("/v1/datasets", {**MORE, "person": "user"})
+    assert (wrong.status, wrong.code) == (400, "unknown-column")
+    assert fresh.owner.post("/v1/datasets", MORE).status == 201
+
+
+def test_another_person_is_refused(fresh):
+    """What is spent is added up for one kind of person."""
+    assert fresh.owner.post("/v1/datasets", {**MORE, "table": "events.csv", "person": "country"}).status == 502
+
+
+@pytest.mark.parametrize("mode", ["estimate", "release"])
+def test_data_that_is_gone_tells_an_analyst_nothing_of_the_server(fresh, mode):
+    """Neither where it lies nor what lies beside it; an owner is told."""
+    (folder(fresh) / "events.csv").rename(folder(fresh) / "event.csv")
+    for client in (fresh.analyst, fresh.owner):
+        reply = client.post("/v1/queries", {**TOP, "mode": mode}, Idempotency_Key="k")
+        assert (reply.status, reply.code, reply.form["charged"]) == (502, "store-failed", False)
+        told = reply.body.decode()
+        assert (str(folder(fresh)) in told) == (client is fresh.owner)
+        assert client is fresh.owner or "event.csv" not in told

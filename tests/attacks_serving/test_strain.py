@@ -1,0 +1,83 @@
+"""Strain: what one request may take of the machine, and names that break what carries them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hushcount.app.serving.deriving import width_of_sum
+from tests.api.served import COUNT, TOP, released
+
+# A loop that is held up for longer holds up everybody; far above what a body of a megabyte takes.
+MOMENT = 1.0
+
+
+def joined(part, times):
+    """A list in JSON of the same thing many times."""
+    return b"[" + b",".join([part] * times) + b"]"
+
+
+BODIES = {
+    "members": b"{" + b",".join(b'"%x":1' % number for number in range(100_000)) + b"}",
+    "objects": b'{"invitation":' + joined(b"{}", 300_000) + b"}",
+    "numbers": b'{"invitation":' + joined(b"1.5", 250_000) + b"}",
+    "escapes": b'{"invitation":"' + b"\\n" * 500_000 + b'"}',
+    "no end": b'{"invitation":"' + b"a\\" * 500_000,
+    "quotes": b'"' * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_body_of_a_stranger_does_not_hold_up_the_loop(fresh, body):
+    """Reading happens in the loop itself, before anybody has signed in."""
+    began = time.process_time()
+    assert fresh.anybody.request("POST", "/v1/invitations", body).status == 400
+    assert time.process_time() - began < MOMENT
+
+
+@pytest.mark.parametrize("name", ["keys", "where"])
+def test_a_list_of_wrong_things_is_refused_at_the_first(fresh, name):
+    """One error is enough."""
+    began = time.process_time()
+    assert fresh.analyst.post("/v1/queries", {**TOP, name: [1] * 200_000}).status == 400
+    assert time.process_time() - began < MOMENT
+
+
+def test_deep_bodies_are_refused_and_brackets_in_texts_are_not(fresh):
+    """Only what is built counts."""
+    assert fresh.analyst.request("POST", "/v1/queries", b'{"a":' + b"[" * 1000).code == "not-json"
+    asked = {**TOP, "where": "country = '" + "[{" * 50 + '\\"' + "'"}
+    assert fresh.analyst.post("/v1/queries", asked).status == 200
+
+
+def test_sums_of_rows_with_wide_noise_take_bounded_memory(fresh):
+    """A question that costs next to nothing has noise as wide as one likes, and sums of it are free."""
+    body = {**COUNT, "keys": [f"x{number}" for number in range(1000)], "epsilon": "1e-9"}
+    release = released(fresh.analyst, body).form["release"]
+    items = [row["item"] for row in release["rows"]]
+    for count in (2, 1000):
+        asked = {"deed": "sum", "items": items[:count]}
+        derived = fresh.analyst.post(f"/v1/releases/{release['id']}/derive", asked)
+        assert derived.status == 200
+        one = release["rows"][0]["high"] - release["rows"][0]["count"]
+        assert one < derived.form["high"] - derived.form["value"] < count * one
+
+
+@pytest.mark.parametrize("law", ["discrete-gaussian", "discrete-laplace"])
+@pytest.mark.parametrize("widths", [(400,) * 1000, (50_000,) * 5, (10, 100_000, 100_000)])
+def test_a_coarse_sum_is_a_little_wider_and_never_narrower(monkeypatch, law, widths):
+    """Several values taken together are no reason to promise more."""
+    monkeypatch.setattr("hushcount.app.serving.deriving._FARTHEST", 2**24)
+    exact = width_of_sum.__wrapped__(law, widths, 0.95)
+    monkeypatch.setattr("hushcount.app.serving.deriving._FARTHEST", 2**17)
+    coarse = width_of_sum.__wrapped__(law, widths, 0.95)
+    assert exact <= coarse <= exact * 1.1
+
+
+def test_a_data_set_may_have_a_name_in_any_script(fresh):
+    """A header holds bytes of Latin letters only."""
+    body = {"name": "日本/?#", "store": "files", "table": "more.csv", "person": "user_id"}
+    made = fresh.owner.post("/v1/datasets", body)
+    assert made.status == 201
+    assert made.headers["location"].isascii()
