@@ -112,7 +112,10 @@ def read_facts(ledger: SqlLedger) -> Facts:
         asks = rows.fetch("SELECT number, analyst, ask_key, state, charged_rho, answer FROM asks")
         releases = rows.fetch("SELECT number, payload FROM releases")
         jobs = rows.fetch("SELECT analyst, ask_key, state, outcome FROM jobs")
-    found = {int(row[0]): Asked(analyst=row[1], key=row[2], state=row[3], charged=Decimal(row[4]), answer=row[5]) for row in asks}
+    found = {
+        int(row[0]): Asked(analyst=row[1], key=row[2], state=row[3], charged=Decimal(row[4]), answer=row[5])
+        for row in asks
+    }
     return Facts(
         log=tuple(_entry(int(seq), json.loads(body)) for seq, body in log),
         asks=found,
@@ -131,5 +134,3 @@ def _entry(seq: int, body: dict[str, Any]) -> Entry:
 def _stored(payload: bytes) -> Stored:
     rows = json.loads(json.dumps(answer_form(Release.from_bytes(payload))["rows"]))
     return Stored(digest=hashlib.sha256(payload).hexdigest()[:32], rows=rows_digest(rows))
-
-

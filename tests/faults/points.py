@@ -131,7 +131,7 @@ def _sending(send: Callable[..., Any], doom: Doom) -> Callable[..., Any]:
     @functools.wraps(send)
     async def sent(passage: Any, message: Any) -> None:
         asked = passage._request.method == "POST" and passage._request.url.path == "/v1/queries"  # noqa: SLF001
-        if asked and message["type"] == "http.response.start" and message["status"] == 200:  # noqa: PLR2004
+        if asked and message["type"] == "http.response.start" and message["status"] == 200:
             passage.paid = b"hushcount-cost" in {name.lower() for name, _ in message["headers"]}
             if passage.paid:
                 doom.reach("before send")

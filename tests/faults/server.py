@@ -142,7 +142,11 @@ class Server:
         self.starts += 1
         log = self.place.folder / f"server-{self.starts}.log"
         self._log.append(log)
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", VARIABLE: json.dumps(self.faults)}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}",
+            VARIABLE: json.dumps(self.faults),
+        }
         with log.open("w", encoding="utf-8") as errors:
             self.process = subprocess.Popen(  # noqa: S603 (our own program)
                 [
@@ -170,7 +174,7 @@ class Server:
         while time.monotonic() < until:
             if self.process is not None and self.process.poll() is not None:
                 self.start()
-                return
+                return None
             with contextlib.suppress(OSError, http.client.HTTPException):
                 if self.request("GET", "/readyz")[0] == _OK:
                     return self._greet()

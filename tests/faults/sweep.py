@@ -70,7 +70,9 @@ def rise(folder: Path, point: str, out: int) -> None:
 
 
 def _told(service: Service, job: Any, drawn: Path) -> dict[str, Any]:
-    rows = [rows_digest(answer_form(one.release)["rows"]) for one in answered(service, job)] if job.state == "done" else []
+    rows = (
+        [rows_digest(answer_form(one.release)["rows"]) for one in answered(service, job)] if job.state == "done" else []
+    )
     return {
         "state": job.state,
         "rows": rows[0] if rows else None,

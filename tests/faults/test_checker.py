@@ -29,7 +29,10 @@ HELD = Entry(seq=1, kind="reserve", analyst="ana", key="k", moves=(("analyst", "
 PAID = Entry(seq=2, kind="settle", analyst="", key="", moves=(("analyst", "ana", -TENTH, TENTH),))
 ASK = Asked(analyst="ana", key="k", state="settled", charged=TENTH, answer=1)
 FACTS = Facts(
-    log=(HELD, PAID), asks={1: ASK}, releases={1: Stored(digest="bytes", rows="rows")}, jobs={("ana", "k"): ("done", {})}
+    log=(HELD, PAID),
+    asks={1: ASK},
+    releases={1: Stored(digest="bytes", rows="rows")},
+    jobs={("ana", "k"): ("done", {})},
 )
 OPEN = replace(ASK, state="open", answer=None)
 WHY = {"code": "store-failed", "charged": True}

@@ -1,4 +1,4 @@
-"""Any sequence of deeds over HTTP leaves the ledger as a model of a few lines says: ask, retry, cancel, crash, renew."""
+"""Any sequence of deeds over HTTP leaves the ledger as a small model says: ask, retry, cancel, crash, renew."""
 
 from __future__ import annotations
 
@@ -247,7 +247,9 @@ class HttpMachine(RuleBasedStateMachine):
             today = real.renews is not None and real.renews > self.clock[0]
             assert Fraction(real.spent.rho if today else 0) == self.spent[whose, self.clock[0].date()], whose
             assert real.reserved.rho == 0, whose
-            assert Fraction(real.lifetime.rho) == sum(amount for (name, _), amount in self.spent.items() if name == whose)
+            assert Fraction(real.lifetime.rho) == sum(
+                amount for (name, _), amount in self.spent.items() if name == whose
+            )
 
     @invariant()
     def the_log_adds_up(self):
@@ -284,7 +286,9 @@ def machine(monkeypatch):
 
 def test_any_sequence_over_http_agrees_with_the_model(machine):
     """Balances, answers and refusals are the model's, whatever happens in whatever order."""
-    run_state_machine_as_test(machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None)
+    )
 
 
 def test_a_model_that_charges_twice_is_told_apart(machine, monkeypatch):

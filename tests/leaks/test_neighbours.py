@@ -57,16 +57,18 @@ def asked(client: Client) -> list[Look]:
         "too dear": {**TOP, "rho": "1000"},
     }
     # The noise of a rehearsal is new each time; it is drawn for a made-up table.
-    seen = [
-        look(what, client.post("/v1/queries", body), body="rehearsal" not in what) for what, body in bodies.items()
-    ]
+    seen = [look(what, client.post("/v1/queries", body), body="rehearsal" not in what) for what, body in bodies.items()]
     release = {**TOP, "mode": "release"}
     seen.append(look("a broken store", _broken(client)))
     seen.append(look("no room", client.post("/v1/queries", {**release, "rho": "5"}, Idempotency_Key="dear")))
-    seen.append(look("over the most", client.post("/v1/queries", {**release, "max_cost": {"releases": "0.1"}}, Idempotency_Key="m")))
-    for what in ("/v1/datasets", "/v1/datasets/events", "/v1/datasets/events/budget", "/v1/queries", "/v1/me"):
-        seen.append(look(what, client.get(what)))
-    return seen
+    seen.append(
+        look(
+            "over the most",
+            client.post("/v1/queries", {**release, "max_cost": {"releases": "0.1"}}, Idempotency_Key="m"),
+        )
+    )
+    read = ("/v1/datasets", "/v1/datasets/events", "/v1/datasets/events/budget", "/v1/queries", "/v1/me")
+    return [*seen, *(look(what, client.get(what)) for what in read)]
 
 
 def _broken(client: Client) -> Reply:
@@ -96,7 +98,9 @@ def stages(client: Client) -> list[str]:
 
     LentEngine.histogram = slow
     try:
-        first = client.post("/v1/queries", {**TOP, "k": 4, "mode": "release"}, Idempotency_Key="s", Prefer="wait=0").form
+        first = client.post(
+            "/v1/queries", {**TOP, "k": 4, "mode": "release"}, Idempotency_Key="s", Prefer="wait=0"
+        ).form
         heard.append(first["status"])
         reached.wait(20)
         heard.append(client.get(f"/v1/queries/{first['id']}").form["stage"])
