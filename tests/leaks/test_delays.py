@@ -5,7 +5,7 @@ it, so that a difference that is not hidden cannot be missed. Delays of either p
 random order, so that whatever else the machine does falls on both alike, and held against each other by a permutation
 test on the largest distance of the two empirical distributions (Kolmogorov and Smirnov).
 
-With 24 delays each it rejects at ALPHA when that distance is 0.58 or more. Two normal distributions that are two standard
+With 24 delays each it rejects at ALPHA when that distance is 0.58 or more. Two normal distributions two standard
 deviations apart are told apart 98 times in 100; the store's times, 200 ms apart where a machine's own variation is some
 tens of milliseconds, nearly always. Two that are the same are told apart once in a thousand runs at most.
 """
