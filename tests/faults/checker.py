@@ -70,7 +70,7 @@ def _overspent(facts: Facts, ceilings: Ceilings) -> Iterator[str]:
 
 
 def _charged_twice(facts: Facts) -> Iterator[str]:
-    """A key is held or charged at most once, but for what was refunded; and no account is left with less than nothing."""
+    """A key is held or charged at most once, but for what was refunded."""
     live = Counter((ask.analyst, ask.key) for ask in facts.asks.values() if ask.state != "refunded")
     for (analyst, key), times in live.items():
         if times > 1:

@@ -24,6 +24,7 @@ _FINAL = (
     "store-failed",
     "internal",
 )
+_ASK = ("POST", "/v1/queries")
 _OK, _ACCEPTED, _SERVER = 200, 202, 500
 
 
@@ -87,23 +88,23 @@ class Client:
         if self.asked:
             key = self.chance.choice(list(self.asked))
             other = {**self.asked[key], "k": 7}
-            self._exchange("reuse", key, "POST", "/v1/queries", body=other, keyed=True)
+            self._exchange("reuse", key, call=_ASK, body=other, wait=0)
 
     def estimate(self) -> None:
         """A price."""
-        self._exchange("estimate", "", "POST", "/v1/queries", body={**random_question(self.chance), "mode": "estimate"})
+        self._exchange("estimate", "", call=_ASK, body={**random_question(self.chance), "mode": "estimate"})
 
     def poll(self) -> None:
         """A look at one of its questions."""
         if self.jobs:
             key = self.chance.choice(list(self.jobs))
-            self._exchange("poll", key, "GET", f"/v1/queries/{self.jobs[key]}")
+            self._exchange("poll", key, call=("GET", f"/v1/queries/{self.jobs[key]}"))
 
     def cancel(self) -> None:
         """A wish to stop one of its questions."""
         if self.jobs:
             key = self.chance.choice(list(self.jobs))
-            self._exchange("cancel", key, "DELETE", f"/v1/queries/{self.jobs[key]}")
+            self._exchange("cancel", key, call=("DELETE", f"/v1/queries/{self.jobs[key]}"))
 
     def resolve(self, until: float) -> list[str]:
         """Ask again under each key until it is known what became of it; those of which it is never known."""
@@ -118,28 +119,24 @@ class Client:
 
     def _release(self, deed: str, key: str, wait: int | None = None) -> bool:
         seconds = self.chance.choice((0, 1, 5)) if wait is None else wait
-        event = self._exchange(
-            deed, key, "POST", "/v1/queries", body=self.asked[key], keyed=True, headers={"Prefer": f"wait={seconds}"}
-        )
+        event = self._exchange(deed, key, call=_ASK, body=self.asked[key], wait=seconds)
         return event.ending != "unknown"
 
     def _exchange(
         self,
         deed: str,
         key: str,
-        method: str,
-        path: str,
         *,
+        call: tuple[str, str],
         body: Any = None,
-        keyed: bool = False,
-        headers: dict[str, str] | None = None,
+        wait: int | None = None,
     ) -> Event:
-        sent = {"Authorization": f"Bearer {self.server.place.tokens[self.analyst]}", **(headers or {})}
-        if keyed:
-            sent["Idempotency-Key"] = key
+        sent = {"Authorization": f"Bearer {self.server.place.tokens[self.analyst]}"}
+        if wait is not None:
+            sent |= {"Idempotency-Key": key, "Prefer": f"wait={wait}"}
         invoked = time.monotonic()
         try:
-            status, _, raw = self.server.request(method, path, body, headers=sent)
+            status, _, raw = self.server.request(*call, body, headers=sent)
             form = json.loads(raw)
         except (OSError, http.client.HTTPException, ValueError):
             status, form = 0, {}

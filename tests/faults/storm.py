@@ -80,7 +80,7 @@ def _resolved(clients: Sequence[Client], until: float) -> list[str]:
 def figures(name: str, verdict: Verdict, ended: Storm, *, kills: int) -> str:
     """The line that a run prints."""
     return (
-        f"{name}: {verdict.requests} requests in {ended.seconds:.0f} s, {kills} kills, {verdict.unknown} ends unknown at "
-        f"first, {verdict.answered} keys answered, {verdict.resumed} resumed, overspend {verdict.overspend}, lost "
+        f"{name}: {verdict.requests} requests in {ended.seconds:.0f} s, {kills} kills, {verdict.unknown} ends unknown "
+        f"at first, {verdict.answered} keys answered, {verdict.resumed} resumed, overspend {verdict.overspend}, lost "
         f"{verdict.lost + len(ended.unresolved)}"
     )

@@ -1,4 +1,4 @@
-"""Any sequence of deeds over HTTP leaves the ledger as a model of a few lines says: ask, retry, cancel, crash, renew."""
+"""Any sequence of deeds over HTTP leaves the ledger as a small model says: ask, retry, cancel, crash, renew."""
 
 from __future__ import annotations
 

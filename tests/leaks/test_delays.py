@@ -1,13 +1,13 @@
 """On a grid, how long an answer takes to become visible tells nothing of the data; without one it does.
 
-The store is one whose time depends on the data, as every store's does. Delays of two data sets that differ in a person
-are measured by turns in random order, so that whatever else the machine does falls on both alike, and held against each
-other by a permutation test on the largest distance of the two empirical distributions (Kolmogorov and Smirnov).
+The store is one whose time depends on what it reads, as every store's does: by far more than one person would make of
+it, so that a difference that is not hidden cannot be missed. Delays of either part of the data are measured by turns in
+random order, so that whatever else the machine does falls on both alike, and held against each other by a permutation
+test on the largest distance of the two empirical distributions (Kolmogorov and Smirnov).
 
-With 24 delays each the test rejects at ALPHA when that distance is about 0.58 or more. Two normal distributions a
-distance of two standard deviations apart have 0.68, and are told apart nine times in ten; the store's times, 200 ms apart
-where a machine's own variation is some tens of milliseconds, have 1.00, and are told apart always. Two that are the same
-are told apart once in a thousand runs.
+With 24 delays each it rejects at ALPHA when that distance is 0.58 or more. Two normal distributions two standard
+deviations apart are told apart 98 times in 100; the store's times, 200 ms apart where a machine's own variation is some
+tens of milliseconds, nearly always. Two that are the same are told apart once in a thousand runs at most.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def test_without_a_grid_they_are_told_apart(tmp_path, monkeypatch):
 
 
 def test_the_test_has_the_power_that_is_stated():
-    """Two standard deviations apart are told apart nine times in ten; the same, hardly ever."""
+    """Two standard deviations apart are told apart 98 times in 100; the same, hardly ever."""
     chance = np.random.default_rng(3)
     # The least distance that is rejected, by the test itself.
     nothing = [distance(chance.normal(size=SAMPLES), chance.normal(size=SAMPLES)) for _ in range(20_000)]
@@ -120,7 +120,7 @@ def test_the_test_has_the_power_that_is_stated():
     shifted = [distance(chance.normal(size=SAMPLES), chance.normal(2.0, size=SAMPLES)) for _ in range(2000)]
 
     assert np.mean(np.array(nothing) > least) <= ALPHA
-    assert np.mean(np.array(shifted) > least) > 0.9
+    assert np.mean(np.array(shifted) > least) > 0.97
 
 
 @pytest.mark.parametrize("shift", [0.0, 3.0])

@@ -67,9 +67,8 @@ def asked(client: Client) -> list[Look]:
             client.post("/v1/queries", {**release, "max_cost": {"releases": "0.1"}}, Idempotency_Key="m"),
         )
     )
-    for what in ("/v1/datasets", "/v1/datasets/events", "/v1/datasets/events/budget", "/v1/queries", "/v1/me"):
-        seen.append(look(what, client.get(what)))
-    return seen
+    read = ("/v1/datasets", "/v1/datasets/events", "/v1/datasets/events/budget", "/v1/queries", "/v1/me")
+    return [*seen, *(look(what, client.get(what)) for what in read)]
 
 
 def _broken(client: Client) -> Reply:
