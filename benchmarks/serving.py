@@ -19,9 +19,9 @@ from report import Effort, lasting, seconds, show
 
 from hushcount.app.answer import answer
 from hushcount.app.request import Options, make_request
-from hushcount.app.serving.config import StoreConfig
-from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.data.stores import Stores
+from hushcount.app.serving.setup.config import StoreConfig
 from hushcount.app.setting import Places, Setting
 from hushcount.app.wiring import make_setting
 from hushcount.model.queries import Selection

@@ -13,11 +13,11 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 
 from hushcount.api.app import make_app
-from hushcount.app.serving.config import Config, Timing
-from hushcount.app.serving.config_file import read_config
+from hushcount.app.serving.callers.tokens import Wanted, make_token
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.tokens import Wanted, make_token
+from hushcount.app.serving.setup.config import Config, Timing
+from hushcount.app.serving.setup.config_file import read_config
 from tests.api.asgi import Client, Reply
 
 # Rare items have marked names, so that it is noticed wherever one shows up.

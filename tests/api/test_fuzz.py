@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
 
 from hushcount.api.problems import STATUS
-from hushcount.app.serving.rules import dataset_of
+from hushcount.app.serving.owners.rules import dataset_of
 from hushcount.ledger.ledger import Account
 from tests.api.served import CANARY, ROLES, TOP, released
 

@@ -8,7 +8,7 @@ import pytest
 
 from hushcount.api import me
 from hushcount.api.problems import STATUS
-from hushcount.app.serving import answering
+from hushcount.app.serving.jobs import answering
 from hushcount.app.serving.problems import CODES
 from hushcount.errors import LedgerUnavailable, Outdated, StoreIncomplete, StoreTimeout
 from tests.api.served import TOP, released

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from hushcount.app.serving import answering
+from hushcount.app.serving.jobs import answering
 from tests.api.served import CANARY, COUNT, TOP, released, staged, ticking
 
 

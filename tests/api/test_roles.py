@@ -151,7 +151,7 @@ def test_a_token_does_no_more_than_its_scopes_data_sets_and_cap(fresh):
 
 def test_an_invitation_makes_an_owner_once(fresh):
     """The second who comes with it is nobody."""
-    from hushcount.app.serving.invitations import invite
+    from hushcount.app.serving.callers.invitations import invite
 
     service = fresh.service
     made = invite(service.setting, service.tokens_key, person="otto", by=service.setting.analyst)

@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from hushcount.app import answer as spine
-from hushcount.app.serving.config import Timing
+from hushcount.app.serving.setup.config import Timing
 from tests.api.served import COUNT, TOP, released, staged
 from tests.attacks_serving.conftest import apart
 

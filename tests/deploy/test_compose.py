@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from hushcount.app.serving.config_file import read_config
+from hushcount.app.serving.setup.config_file import read_config
 from tests.architecture.sources import ROOT
 from tests.deploy.shipped import COMPOSE, CONFIGS, entrypoint, installed, instructions
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hushcount.app.serving.config_file import read_config
+from hushcount.app.serving.setup.config_file import read_config
 from hushcount.errors import InvalidParameter
 from tests.architecture.sources import ROOT
 from tests.deploy.shipped import CONFIGS

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hushcount.app.sample import write_log
-from hushcount.app.serving.config_file import read_config
+from hushcount.app.serving.setup.config_file import read_config
 from hushcount.cli.main import main
 from tests.deploy.confined import UNSUPPORTED
 from tests.deploy.live import free_port, serving

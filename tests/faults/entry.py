@@ -26,7 +26,7 @@ VARIABLE = "HUSHCOUNT_FAULTS"
 
 def install(said: dict[str, Any]) -> None:
     """Wrap what is to be wrapped in this process. All is imported here: a worker that starts slowly is given up."""
-    from hushcount.app.serving import running
+    from hushcount.app.serving.jobs import running
     from tests.faults.points import arm
     from tests.faults.twins import TWINS
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from hushcount.app.release import Release
-from hushcount.app.serving.releases import answer_form
+from hushcount.app.serving.questions.releases import answer_form
 from hushcount.ledger.sql import SqlLedger
 
 Ending = Literal["ok", "fail", "unknown"]

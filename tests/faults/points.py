@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hushcount.api import edge
-from hushcount.app.serving.loans import LentEngine
+from hushcount.app.serving.data.loans import LentEngine
 from hushcount.ledger.postgres import PostgresTransaction
 from hushcount.ledger.sql import SqlLedger
 from hushcount.ledger.sql_jobs import SqlJobs

@@ -19,10 +19,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hushcount.app.serving.config import Config
-from hushcount.app.serving.config_file import read_config
+from hushcount.app.serving.callers.tokens import Wanted, make_token
 from hushcount.app.serving.opening import open_setting
-from hushcount.app.serving.tokens import Wanted, make_token
+from hushcount.app.serving.setup.config import Config
+from hushcount.app.serving.setup.config_file import read_config
 from hushcount.app.setting import Setting
 from hushcount.ledger.ledger import EVERY, Account
 from hushcount.ledger.limits import rho_limit

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from hushcount.app import answer as spine
-from hushcount.app.serving import running
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.config_file import read_config
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.jobs import running
+from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.opening import open_service
-from hushcount.app.serving.queries import release
-from hushcount.app.serving.releases import answer_form, answered
+from hushcount.app.serving.questions.queries import release
+from hushcount.app.serving.questions.releases import answer_form, answered
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.tasks import Order, Task
+from hushcount.app.serving.setup.config_file import read_config
 from tests.faults.history import rows_digest
 from tests.faults.points import WITHIN, Doom, arm
 

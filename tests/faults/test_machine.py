@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from hushcount.api.app import make_app
-from hushcount.app.serving import running
-from hushcount.app.serving.loans import LentEngine
+from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.data.loans import LentEngine
+from hushcount.app.serving.jobs import running
 from hushcount.app.serving.opening import open_service
-from hushcount.app.serving.tokens import Wanted, make_token
 from hushcount.ledger import sqlite
 from hushcount.ledger.ledger import Account
 from hushcount.ledger.sql import SqlLedger

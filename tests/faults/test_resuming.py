@@ -9,12 +9,12 @@ from datetime import timedelta
 
 import pytest
 
-from hushcount.app.serving import running
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.loans import LentEngine
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.data.loans import LentEngine
+from hushcount.app.serving.jobs import running
+from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.opening import open_service
-from hushcount.app.serving.queries import cancel, release
-from hushcount.app.serving.tasks import Order, Task
+from hushcount.app.serving.questions.queries import cancel, release
 from hushcount.errors import Busy, ClockImplausible, LedgerUnavailable
 from hushcount.ledger.jobs import NewJob
 from hushcount.ledger.sql import SqlLedger

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from hushcount.api import metrics as counters
 from hushcount.api.app import make_app
 from hushcount.api.logs import JsonLines, TextLines
-from hushcount.app.serving.loans import LentEngine
+from hushcount.app.serving.data.loans import LentEngine
 from tests.api.asgi import Client, Reply
 from tests.api.served import CANARY, TOP, released
 from tests.leaks.scene import set_scene

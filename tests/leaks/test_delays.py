@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 from hushcount.app.serving import opening
-from hushcount.app.serving.access import direct_access
-from hushcount.app.serving.config import Timing
-from hushcount.app.serving.shelves import Access
+from hushcount.app.serving.data.access import direct_access
+from hushcount.app.serving.data.shelves import Access
+from hushcount.app.serving.setup.config import Timing
 from tests.api.served import TOP, staged
 
 ALPHA = 0.001

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hushcount.app.serving.loans import LentEngine
+from hushcount.app.serving.data.loans import LentEngine
 from hushcount.errors import StoreFailed
 from tests.api import served
 from tests.api.asgi import Client, Reply

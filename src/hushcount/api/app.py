@@ -33,9 +33,9 @@ from hushcount.api import (
 from hushcount.api.edge import Edge, Observer
 from hushcount.api.schemas import PROBLEM
 from hushcount.api.work import Worker
-from hushcount.app.serving.config import Config
+from hushcount.app.serving.callers.signing import open_door
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.signing import open_door
+from hushcount.app.serving.setup.config import Config
 
 # The version of the interface: /v1 only grows.
 VERSION = "1.0"

@@ -14,8 +14,8 @@ from hushcount.api.queries import OF_RELEASES, order_of
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import queries
-from hushcount.app.serving.tasks import Order
+from hushcount.app.serving.jobs.tasks import Order
+from hushcount.app.serving.questions import queries
 
 router = signed_router("batches")
 

@@ -12,9 +12,9 @@ from hushcount.api.parameters import After, Limit, Named
 from hushcount.api.routes import said, signed_router
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.forms import dataset_form
-from hushcount.app.serving.callers import Caller, role_on
-from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.rules import dataset_of
+from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.owners.rules import dataset_of
 from hushcount.app.serving.service import Service
 from hushcount.errors import HushcountError
 from hushcount.ledger.ledger import Role

@@ -8,9 +8,9 @@ from hushcount.api import bodies
 from hushcount.api.answers import answer
 from hushcount.api.routes import OpenRoute, knock_of, said, with_body
 from hushcount.api.work import light, service_of, worker_of
-from hushcount.app.serving.invitations import accept
-from hushcount.app.serving.signing import caller_address
-from hushcount.app.serving.tokens import token_form
+from hushcount.app.serving.callers.invitations import accept
+from hushcount.app.serving.callers.signing import caller_address
+from hushcount.app.serving.callers.tokens import token_form
 from hushcount.errors import NotSignedIn
 
 router = APIRouter(prefix="/v1", route_class=OpenRoute, tags=["invitations"])

@@ -13,11 +13,11 @@ from hushcount.api.refusals import seen_problem
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
 from hushcount.api.work import caller_of, light, service_of, worker_of
-from hushcount.app.serving import queries
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.queries import Shown
-from hushcount.app.serving.releases import answered, cost_form
-from hushcount.app.serving.tasks import Order
+from hushcount.app.serving.jobs.tasks import Order
+from hushcount.app.serving.questions import queries
+from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.releases import answered, cost_form
 from hushcount.errors import Busy
 from hushcount.ledger.jobs import Job
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.prices import day
-from hushcount.app.serving.queries import viewer_of
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.owners.views import Viewer, balance_view, quote_view
+from hushcount.app.serving.questions.prices import day
+from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.views import Viewer, balance_view, quote_view
 from hushcount.app.words import room
 from hushcount.errors import NotPermitted
 from hushcount.ledger.ledger import Ask, Balance, Quote

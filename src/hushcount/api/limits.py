@@ -12,8 +12,8 @@ from hushcount.api.datasets import shared
 from hushcount.api.problems import Refused
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import limits
-from hushcount.app.serving.limits import Target, limit_form
+from hushcount.app.serving.owners import limits
+from hushcount.app.serving.owners.limits import Target, limit_form
 from hushcount.app.words import whose
 
 router = signed_router("limits")

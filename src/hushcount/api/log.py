@@ -13,8 +13,8 @@ from hushcount.api.parameters import Limit
 from hushcount.api.problems import refused_parameter
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, heavy, light, service_of
-from hushcount.app.serving import log
-from hushcount.app.serving.log import entry_form, read_heads, verdict_form
+from hushcount.app.serving.owners import log
+from hushcount.app.serving.owners.log import entry_form, read_heads, verdict_form
 
 router = signed_router("log")
 _MOST_DIGITS = 18

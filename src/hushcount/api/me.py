@@ -9,8 +9,8 @@ from fastapi import Request, Response
 from hushcount.api.answers import answer
 from hushcount.api.routes import said, signed_router
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import people
-from hushcount.app.serving.callers import role_on
+from hushcount.app.serving.callers.callers import role_on
+from hushcount.app.serving.owners import people
 
 router = signed_router("me")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from fastapi import Request
 
-from hushcount.app.serving.config import Listen
+from hushcount.app.serving.setup.config import Listen
 from hushcount.errors import MissingExtra
 
 # Six coarse buckets, in seconds.

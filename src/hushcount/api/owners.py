@@ -13,10 +13,10 @@ from hushcount.api.datasets import full_form, shared
 from hushcount.api.parameters import Named
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, heavy, light, service_of
-from hushcount.app.serving import saved
-from hushcount.app.serving.callers import require
-from hushcount.app.serving.config import DatasetConfig
-from hushcount.app.serving.saved import saved_form
+from hushcount.app.serving.callers.callers import require
+from hushcount.app.serving.owners import saved
+from hushcount.app.serving.owners.saved import saved_form
+from hushcount.app.serving.setup.config import DatasetConfig
 from hushcount.ledger.catalog import ColumnFacts
 from hushcount.ledger.ledger import EVERY
 

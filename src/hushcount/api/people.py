@@ -12,10 +12,10 @@ from hushcount.api.datasets import shared
 from hushcount.api.parameters import Named
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import people
-from hushcount.app.serving.callers import require, require_self
-from hushcount.app.serving.invitations import invite
-from hushcount.app.serving.people import person_form
+from hushcount.app.serving.callers.callers import require, require_self
+from hushcount.app.serving.callers.invitations import invite
+from hushcount.app.serving.owners import people
+from hushcount.app.serving.owners.people import person_form
 
 router = signed_router("people")
 Dataset = Annotated[str | None, Query(min_length=1, max_length=200, description="Only roles for this data set.")]

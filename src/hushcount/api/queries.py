@@ -16,10 +16,10 @@ from hushcount.api.readable import own_query, reaches
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import ENDED, look, waited, watched
 from hushcount.api.work import caller_of, heavy, light, service_of
-from hushcount.app.serving import queries
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.queries import Shown
-from hushcount.app.serving.tasks import Order, Task
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.jobs.tasks import Order, Task
+from hushcount.app.serving.questions import queries
+from hushcount.app.serving.questions.queries import Shown
 
 router = signed_router("queries")
 OF_QUESTIONS = (

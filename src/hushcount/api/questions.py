@@ -19,11 +19,11 @@ from hushcount.api.rendering import MEDIA, chosen_format
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import saved
+from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.saved import Saved, saved_form
-from hushcount.app.serving.tasks import Order, Task
+from hushcount.app.serving.jobs.tasks import Order, Task
+from hushcount.app.serving.owners import saved
+from hushcount.app.serving.owners.saved import Saved, saved_form
 from hushcount.errors import NotFound, NotPermitted
 
 router = signed_router("questions")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from fastapi import Request
 
 from hushcount.api.work import caller_of, service_of, worker_of
-from hushcount.app.serving import queries, saved
-from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.callers.tokens import Scope
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.queries import Shown
-from hushcount.app.serving.releases import Answered, answered
+from hushcount.app.serving.owners import saved
+from hushcount.app.serving.questions import queries
+from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.releases import Answered, answered
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.tokens import Scope
 from hushcount.errors import NotFound, NotPermitted
 from hushcount.ledger.jobs import Job
 

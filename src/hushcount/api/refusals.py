@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import Request
 
 from hushcount.api.work import caller_of, service_of
-from hushcount.app.serving.callers import role_on
+from hushcount.app.serving.callers.callers import role_on
+from hushcount.app.serving.owners.views import refusal_view, refusal_words
 from hushcount.app.serving.problems import Problem, change_of, people_of, problem_of
-from hushcount.app.serving.queries import viewer_of
-from hushcount.app.serving.views import refusal_view, refusal_words
+from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.words import in_releases
 from hushcount.errors import BudgetExhausted
 from hushcount.ledger.ledger import Refusal

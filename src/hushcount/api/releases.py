@@ -13,8 +13,8 @@ from hushcount.api.readable import readable_release
 from hushcount.api.rendering import MEDIA, chosen_format, rendered, split_name
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import light
-from hushcount.app.serving.deriving import LEVEL, derive
-from hushcount.app.serving.releases import Answered, receipt_form
+from hushcount.app.serving.questions.deriving import LEVEL, derive
+from hushcount.app.serving.questions.releases import Answered, receipt_form
 
 router = signed_router("releases")
 _FOREVER = "private, immutable, max-age=31536000"

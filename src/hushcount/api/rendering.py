@@ -8,8 +8,8 @@ from hushcount.api.answers import to_json
 from hushcount.api.kept import Rendering
 from hushcount.api.problems import Refused
 from hushcount.api.work import worker_of
-from hushcount.app.serving.formats import FORMATS
-from hushcount.app.serving.releases import Answered, release_form
+from hushcount.app.serving.questions.formats import FORMATS
+from hushcount.app.serving.questions.releases import Answered, release_form
 
 JSON = "application/json"
 MEDIA = {"json": JSON, **{name: media for name, (media, _) in FORMATS.items()}}

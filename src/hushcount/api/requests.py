@@ -14,9 +14,9 @@ from hushcount.api.parameters import After, Limit, Named
 from hushcount.api.problems import Refused
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import wishes
-from hushcount.app.serving.offers import Offer
-from hushcount.app.serving.wishes import Answer, Wish, wish_form
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.owners import wishes
+from hushcount.app.serving.owners.wishes import Answer, Wish, wish_form
 from hushcount.errors import NotFound
 
 router = signed_router("requests")

@@ -13,8 +13,8 @@ from fastapi.routing import APIRoute
 from hushcount.api.problems import MEDIA, STATUS, Refused
 from hushcount.api.reading import StrictRequest, refusal_in
 from hushcount.api.work import light, service_of, worker_of
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.signing import Knock, sign_in
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.callers.signing import Knock, sign_in
 
 _ALWAYS = (
     "invalid-parameter",

@@ -10,9 +10,9 @@ from hushcount.api.datasets import shared
 from hushcount.api.parameters import Named
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving import tokens
-from hushcount.app.serving.callers import require_self, role_on
-from hushcount.app.serving.tokens import Wanted, token_form
+from hushcount.app.serving.callers import tokens
+from hushcount.app.serving.callers.callers import require_self, role_on
+from hushcount.app.serving.callers.tokens import Wanted, token_form
 
 router = signed_router("tokens")
 

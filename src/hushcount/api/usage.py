@@ -12,7 +12,7 @@ from hushcount.api.datasets import shared
 from hushcount.api.parameters import Accept, Named
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, heavy, service_of
-from hushcount.app.serving import usage
+from hushcount.app.serving.owners import usage
 
 router = signed_router("usage")
 _SVG = "image/svg+xml"

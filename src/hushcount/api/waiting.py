@@ -10,8 +10,8 @@ from fastapi import Request
 
 from hushcount.api.readable import readable_query
 from hushcount.api.work import light, service_of, worker_of
-from hushcount.app.serving import queries
-from hushcount.app.serving.queries import Shown
+from hushcount.app.serving.questions import queries
+from hushcount.app.serving.questions.queries import Shown
 from hushcount.ledger.jobs import Job
 
 ENDED = ("done", "failed", "cancelled")

@@ -16,10 +16,10 @@ import anyio.to_thread
 from fastapi import Request
 
 from hushcount.api.kept import Kept, Rendering
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.releases import Answered
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.callers.signing import Door
+from hushcount.app.serving.questions.releases import Answered
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.signing import Door
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from hushcount.api.work import Worker
-    from hushcount.app.serving.config import Config
     from hushcount.app.serving.service import Service
+    from hushcount.app.serving.setup.config import Config
 
 # How workers, which are processes of their own, learn what they serve.
 _SAID = "HUSHCOUNT_SERVE"
@@ -86,8 +86,8 @@ def _config(said: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     """What to serve: one file, or what a configuration says."""
     from dataclasses import replace
 
-    from hushcount.app.serving.config import Listen, single
-    from hushcount.app.serving.config_file import read_config
+    from hushcount.app.serving.setup.config import Listen, single
+    from hushcount.app.serving.setup.config_file import read_config
     from hushcount.errors import InvalidParameter
     from hushcount.library.surroundings import look_around
 
@@ -107,7 +107,7 @@ def _config(said: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
 
 
 def _check(config: Config) -> None:
-    from hushcount.app.serving.config import explain
+    from hushcount.app.serving.setup.config import explain
 
     for sentence in explain(config):
         click.echo(sentence)
@@ -116,7 +116,7 @@ def _check(config: Config) -> None:
 
 def _invite(config: Config, person: str) -> None:
     """Print a one-time invitation; whoever calls first is never the owner by that alone."""
-    from hushcount.app.serving.invitations import invite
+    from hushcount.app.serving.callers.invitations import invite
     from hushcount.errors import InvalidParameter
 
     if config.auth.local:

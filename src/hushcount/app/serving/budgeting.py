@@ -16,11 +16,11 @@ from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.app.forms import balance_form
-from hushcount.app.serving.callers import Caller, require
-from hushcount.app.serving.grants import end_grants
-from hushcount.app.serving.queries import viewer_of
+from hushcount.app.serving.callers.callers import Caller, require
+from hushcount.app.serving.owners.grants import end_grants
+from hushcount.app.serving.owners.views import own_quote
+from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.views import own_quote
 from hushcount.errors import InvalidParameter, NotFound
 from hushcount.ledger.ledger import Account, Ask, Reservation, StoredRelease
 from hushcount.model.amounts import amount

@@ -9,19 +9,19 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from hushcount.app.secret import Secret, load_secret
-from hushcount.app.serving.access import direct_access, make_access
-from hushcount.app.serving.answering import Means
-from hushcount.app.serving.callers import SERVICE
-from hushcount.app.serving.config import Config, LedgerPlace
-from hushcount.app.serving.grants import end_grants
-from hushcount.app.serving.heads import freeze_if_restored, keep_heads
+from hushcount.app.serving.callers.callers import SERVICE
+from hushcount.app.serving.callers.tokens import ledger_of
+from hushcount.app.serving.data.access import direct_access, make_access
+from hushcount.app.serving.data.served import Served
+from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.ids import new_id
-from hushcount.app.serving.keyfiles import read_key, read_password
-from hushcount.app.serving.running import Runner
-from hushcount.app.serving.served import Served
+from hushcount.app.serving.jobs.answering import Means
+from hushcount.app.serving.jobs.running import Runner
+from hushcount.app.serving.owners.grants import end_grants
+from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.stores import Stores
-from hushcount.app.serving.tokens import ledger_of
+from hushcount.app.serving.setup.config import Config, LedgerPlace
+from hushcount.app.serving.setup.keyfiles import read_key, read_password
 from hushcount.app.setting import Setting
 from hushcount.app.wiring import open_ledger
 from hushcount.errors import NotPermitted

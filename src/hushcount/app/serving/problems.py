@@ -13,7 +13,7 @@ from typing import Any
 
 from hushcount import errors
 from hushcount.app.forms import refusal_form
-from hushcount.app.serving.callers import SERVICE
+from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.words import in_releases
 from hushcount.ledger.ledger import Refusal
 from hushcount.model.budgets import STANDARD

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from hushcount.app.serving.config import Config
-from hushcount.app.serving.running import Runner
-from hushcount.app.serving.served import Served
-from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.data.served import Served
+from hushcount.app.serving.data.stores import Stores
+from hushcount.app.serving.jobs.running import Runner
+from hushcount.app.serving.setup.config import Config
 from hushcount.app.setting import Setting
 from hushcount.ledger.ledger import Ledger
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hushcount.app.serving.config import StoreConfig
-from hushcount.app.serving.offers import Offer
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.setup.config import StoreConfig
 
 
 def made_store(place, **changes):

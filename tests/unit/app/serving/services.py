@@ -11,8 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hushcount.app.serving.callers import SERVICE, Caller
-from hushcount.app.serving.config import (
+from hushcount.app.serving.callers.callers import SERVICE, Caller
+from hushcount.app.serving.opening import open_service
+from hushcount.app.serving.service import Service
+from hushcount.app.serving.setup.config import (
     Config,
     DatasetConfig,
     Keys,
@@ -22,8 +24,6 @@ from hushcount.app.serving.config import (
     SignIn,
     StoreConfig,
 )
-from hushcount.app.serving.opening import open_service
-from hushcount.app.serving.service import Service
 
 PEOPLE = 4000
 OLGA, ZOE, ADAM, NOBODY = (Caller(name=name) for name in ("olga", "zoe", "adam", "nobody"))

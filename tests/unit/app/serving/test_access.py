@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hushcount.app.serving.access import SNAPSHOT, make_access
-from hushcount.app.serving.stamps import stamp_of
-from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.data.access import SNAPSHOT, make_access
+from hushcount.app.serving.data.stamps import stamp_of
+from hushcount.app.serving.data.stores import Stores
 from hushcount.app.setting import Places, passing_setting
 from hushcount.app.wiring import make_setting
 from hushcount.errors import InvalidParameter, LedgerUnavailable, UnreadableSource

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from hushcount.app.serving.callers import Caller, require, require_self, role_on, roles_on
-from hushcount.app.serving.tokens import Token
+from hushcount.app.serving.callers.callers import Caller, require, require_self, role_on, roles_on
+from hushcount.app.serving.callers.tokens import Token
 from hushcount.errors import NotFound, NotPermitted
 from hushcount.ledger.ledger import EVERY
 from tests.unit.app.serving.stand_in import START, StandInOffer, make_service

@@ -7,9 +7,9 @@ from ipaddress import ip_network
 
 import pytest
 
-from hushcount.app.serving.config import Listen, StoreConfig, Timing, explain, single
-from hushcount.app.serving.config_file import read_config
-from hushcount.app.serving.keyfiles import read_key, read_password
+from hushcount.app.serving.setup.config import Listen, StoreConfig, Timing, explain, single
+from hushcount.app.serving.setup.config_file import read_config
+from hushcount.app.serving.setup.keyfiles import read_key, read_password
 from hushcount.app.setting import Places
 from hushcount.errors import InvalidParameter, SecretUnusable
 

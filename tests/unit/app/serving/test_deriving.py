@@ -9,7 +9,7 @@ import pytest
 
 import hushcount
 from hushcount.app.release import Release
-from hushcount.app.serving.deriving import derive, largest_scale, width_of_sum
+from hushcount.app.serving.questions.deriving import derive, largest_scale, width_of_sum
 from hushcount.errors import InvalidParameter
 from hushcount.noise.widths import half_width
 

@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-from hushcount.app.serving.heads import freeze_if_restored, keep_heads
-from hushcount.app.serving.queries import price, release
-from hushcount.app.serving.tasks import Order, Task
+from hushcount.app.serving.jobs.tasks import Order, Task
+from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
+from hushcount.app.serving.questions.queries import price, release
 from hushcount.errors import Frozen, LedgerMismatch
 from tests.unit.app.serving.services import OLGA, ZOE, make_config, running_service
 

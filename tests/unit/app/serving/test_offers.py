@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hushcount.app.serving.config import DatasetConfig
-from hushcount.app.serving.enrolling import enrol, join_people
-from hushcount.app.serving.offers import keep_offer, kept_offers, make_offer, merged, source_of
-from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.data.enrolling import enrol, join_people
+from hushcount.app.serving.data.offers import keep_offer, kept_offers, make_offer, merged, source_of
+from hushcount.app.serving.data.stores import Stores
+from hushcount.app.serving.setup.config import DatasetConfig
 from hushcount.app.setting import Places
 from hushcount.app.wiring import make_setting
 from hushcount.errors import InvalidParameter, OtherPerson, UnreadableSource
@@ -93,7 +93,7 @@ def test_a_kind_that_cannot_be_read_and_a_store_without_a_place_are_refused(tmp_
 
 def test_offers_on_record_come_back_as_they_were(setting, monkeypatch):
     """More than a page of them; the configuration goes before a record of the same name."""
-    monkeypatch.setattr("hushcount.app.serving.offers._PAGE", 2)
+    monkeypatch.setattr("hushcount.app.serving.data.offers._PAGE", 2)
     records = setting.ledger.records
     given = [replace(GIVEN, name=f"e{n}", items=None if n % 2 else ("a", "b")) for n in range(5)]
     for one in given:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hushcount.app.serving.callers import Caller, role_on
-from hushcount.app.serving.invitations import accept, invite
-from hushcount.app.serving.limits import Target, limit_form, limits_in_force, set_limit, typed_limit
-from hushcount.app.serving.log import entry_form, log_page, read_heads, verdict_form, verify
-from hushcount.app.serving.people import me, people, person_form, set_member, set_role, why
-from hushcount.app.serving.rules import read_rules
-from hushcount.app.serving.tokens import Wanted, know_token, make_token
+from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.callers.invitations import accept, invite
+from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token
+from hushcount.app.serving.owners.limits import Target, limit_form, limits_in_force, set_limit, typed_limit
+from hushcount.app.serving.owners.log import entry_form, log_page, read_heads, verdict_form, verify
+from hushcount.app.serving.owners.people import me, people, person_form, set_member, set_role, why
+from hushcount.app.serving.owners.rules import read_rules
 from hushcount.errors import BudgetExhausted, InvalidParameter, NotFound, NotPermitted
 from hushcount.ledger.chain import canonical, link
 from hushcount.ledger.ledger import EVERY, Account

@@ -10,10 +10,11 @@ from datetime import timedelta
 import pytest
 
 from hushcount.app.budgets import make_limit
-from hushcount.app.serving import answering, queries, releases
-from hushcount.app.serving.callers import Caller
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.jobs import answering
+from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.problems import problem_of
-from hushcount.app.serving.tasks import Order, Task
+from hushcount.app.serving.questions import queries, releases
 from hushcount.errors import (
     BudgetExhausted,
     Busy,

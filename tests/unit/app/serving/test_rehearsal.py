@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hushcount.app.request import make_request
-from hushcount.app.serving.rehearsal import MADE_UP, rehearse
+from hushcount.app.serving.questions.rehearsal import MADE_UP, rehearse
 
 
 @pytest.mark.parametrize("question", ["count", "top", "vocab"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.saved import (
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.owners.saved import (
     dataset_of_published,
     find_saved,
     latest,
@@ -19,7 +20,6 @@ from hushcount.app.serving.saved import (
     saved_form,
     take_back,
 )
-from hushcount.app.serving.tokens import Wanted, make_token
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted
 from tests.unit.app.serving.world import ARNE, CLICKS, EVE, KEY, MAX, OLGA, RAE, VISITS, ZOE
 

@@ -12,9 +12,9 @@ import pytest
 
 from hushcount.app.answer import Call, answer
 from hushcount.app.request import make_request
-from hushcount.app.serving.access import open_offer
-from hushcount.app.serving.shelves import Access
-from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.data.access import open_offer
+from hushcount.app.serving.data.shelves import Access
+from hushcount.app.serving.data.stores import Stores
 from hushcount.app.setting import Places
 from hushcount.app.wiring import make_setting
 from hushcount.engines.engine import Distributed

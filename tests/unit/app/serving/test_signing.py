@@ -10,12 +10,20 @@ from types import SimpleNamespace
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from hushcount.app.serving import signing
-from hushcount.app.serving.callers import SERVICE, Caller
-from hushcount.app.serving.config import Config, Keys, LedgerPlace, Oidc, Proxy, Server, SignIn
-from hushcount.app.serving.issuers import Issuer
-from hushcount.app.serving.signing import MOST_FAILURES, Attempts, Door, Knock, caller_address, open_door, sign_in
-from hushcount.app.serving.tokens import Wanted, make_token, revoke
+from hushcount.app.serving.callers import signing
+from hushcount.app.serving.callers.callers import SERVICE, Caller
+from hushcount.app.serving.callers.issuers import Issuer
+from hushcount.app.serving.callers.signing import (
+    MOST_FAILURES,
+    Attempts,
+    Door,
+    Knock,
+    caller_address,
+    open_door,
+    sign_in,
+)
+from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
+from hushcount.app.serving.setup.config import Config, Keys, LedgerPlace, Oidc, Proxy, Server, SignIn
 from hushcount.errors import Busy, NotPermitted, NotSignedIn, TooManyRequests
 from tests.unit.app.serving.issuer import TinyIssuer
 from tests.unit.app.serving.stand_in import START, make_service

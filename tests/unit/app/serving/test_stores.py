@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from hushcount.app.serving.access import direct_access, open_offer
-from hushcount.app.serving.shelves import Access
-from hushcount.app.serving.stores import Stores
+from hushcount.app.serving.data.access import direct_access, open_offer
+from hushcount.app.serving.data.shelves import Access
+from hushcount.app.serving.data.stores import Stores
 from hushcount.errors import Busy, StoreTimeout, UnreadableSource
 from hushcount.model.queries import Selection
 from tests.unit.app.serving.made_store import made_offer, write_csv

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushcount.app.serving.config import Timing
-from hushcount.app.serving.timing import in_time, visible
+from hushcount.app.serving.questions.timing import in_time, visible
+from hushcount.app.serving.setup.config import Timing
 
 BEGUN = datetime(2026, 11, 16, 12, tzinfo=UTC)
 GRID = Timing(kind="grid", every=timedelta(milliseconds=500))

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from hushcount.app.serving import passes
-from hushcount.app.serving.callers import SERVICE
-from hushcount.app.serving.invitations import accept, invite
-from hushcount.app.serving.tokens import Wanted, know_token, make_token, revoke, token_form, tokens_of
+from hushcount.app.serving.callers import passes
+from hushcount.app.serving.callers.callers import SERVICE
+from hushcount.app.serving.callers.invitations import accept, invite
+from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token, revoke, token_form, tokens_of
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted, NotSignedIn
 from hushcount.ledger.ledger import EVERY
 from tests.unit.app.serving.stand_in import make_service

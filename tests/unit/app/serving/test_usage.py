@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from hushcount.app.serving.limits import Target, set_limit, typed_limit
-from hushcount.app.serving.usage import picture, proposal_form, propose, tried_form, tried_picture, try_limits
+from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
+from hushcount.app.serving.owners.usage import picture, proposal_form, propose, tried_form, tried_picture, try_limits
 from hushcount.errors import BudgetExhausted, InvalidParameter, NotFound, NotPermitted
 from tests.unit.app.serving.world import ARNE, EVE, MAX, OLGA, RAE, VISITS, ZOE
 

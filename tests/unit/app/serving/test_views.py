@@ -9,10 +9,10 @@ import pytest
 from hushcount.app.budgets import look
 from hushcount.app.forms import balance_form, deed_form, left_form, refusal_form
 from hushcount.app.history import history
-from hushcount.app.serving.limits import Target, set_limit, typed_limit
-from hushcount.app.serving.people import set_member
-from hushcount.app.serving.rules import desk_of
-from hushcount.app.serving.views import (
+from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
+from hushcount.app.serving.owners.people import set_member
+from hushcount.app.serving.owners.rules import desk_of
+from hushcount.app.serving.owners.views import (
     Viewer,
     balance_view,
     deeds_view,

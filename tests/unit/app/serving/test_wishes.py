@@ -8,12 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from hushcount.app.serving import grants
-from hushcount.app.serving.callers import Caller
-from hushcount.app.serving.grants import Extra, active_grants, add_grant, end_grants
-from hushcount.app.serving.limits import Target, set_limit, typed_limit
-from hushcount.app.serving.tokens import Wanted, make_token
-from hushcount.app.serving.wishes import (
+from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.owners import grants
+from hushcount.app.serving.owners.grants import Extra, active_grants, add_grant, end_grants
+from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
+from hushcount.app.serving.owners.wishes import (
     Answer,
     decide,
     find_wish,

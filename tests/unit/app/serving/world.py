@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushcount.app.secret import Secret
-from hushcount.app.serving.callers import SERVICE, Caller
+from hushcount.app.serving.callers.callers import SERVICE, Caller
 from hushcount.app.setting import Setting
 from hushcount.ledger.founding import Founding
 from hushcount.ledger.limits import ten_standard_releases

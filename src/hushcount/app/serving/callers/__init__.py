@@ -1,0 +1,1 @@
+"""Who calls: tokens, invitations, issuers, and the roles that follow."""

@@ -1,0 +1,186 @@
+"""Issuers: the keys that an OpenID provider publishes, and the JWTs that it signed.
+
+Keys come from the issuer's own address and are kept; a JWT under a key that is not known makes us look again, at most
+once a minute, so that strangers cannot make us call. The algorithm is decided by the key that we hold and never by the
+JWT alone: "none", and a public key used as a shared secret, are refused before anything is computed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+from hushcount.app.serving.setup.config import Oidc, is_loopback
+from hushcount.errors import Busy, MissingExtra, NotSignedIn
+
+# The algorithms that are taken, and the kind of key that each needs.
+ALGORITHMS: Final = {"RS256": "RSA", "ES256": "EC"}
+AGAIN = 60.0
+# Without any keys nobody can sign in, so the issuer is asked sooner.
+SOON = 5.0
+_TIMEOUT = 5.0
+_MOST_BYTES = 1_000_000
+_LONGEST_JWT = 16_384
+_LEEWAY = 30
+_REFUSED = "Sign in anew and send the new token. Nothing was charged."
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """An issuer's keys are where it says; whoever could send us elsewhere could choose the keys."""
+
+    def redirect_request(self, *_args: object, **_more: object) -> None:
+        """Refuse to go elsewhere."""
+
+
+@dataclass(slots=True)
+class Issuer:
+    """An issuer with the keys that it last published.
+
+    Attributes:
+        config: which, and what its JWTs must say.
+        seconds: a clock that only goes forward.
+    """
+
+    config: Oidc
+    seconds: Callable[[], float] = time.monotonic
+    _keys: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _asked: float | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def claims(self, text: str, *, now: datetime) -> Mapping[str, Any]:
+        """What a JWT of this issuer says, once all of it is checked.
+
+        Raises:
+            NotSignedIn: it is not theirs, not for us, over, not valid yet, or signed in a way that is not taken.
+            Busy: the issuer's keys cannot be had now.
+            MissingExtra: the package for it is not installed.
+        """
+        try:
+            from joserfc import jwt  # noqa: PLC0415  an extra
+            from joserfc.errors import JoseError  # noqa: PLC0415
+            from joserfc.jwk import import_key  # noqa: PLC0415
+        except ImportError:
+            raise MissingExtra("joserfc", "pip install 'hushcount[oidc]'") from None
+        key = self._key(_header(text))
+        wants = jwt.JWTClaimsRegistry(
+            now=int(now.timestamp()),
+            leeway=_LEEWAY,
+            iss={"essential": True, "value": self.config.issuer},
+            aud={"essential": True, "value": self.config.audience},
+            sub={"essential": True},
+            exp={"essential": True},
+        )
+        try:
+            token = jwt.decode(text, import_key(dict(key)), algorithms=[_algorithm_of(key)])
+            wants.validate(token.claims)
+        except (JoseError, ValueError, TypeError):
+            # Which of the checks failed helps whoever forges more than whoever signs in.
+            raise NotSignedIn(
+                f"this JWT is not one of {self.config.issuer} for this service, or its time is over. {_REFUSED}"
+            ) from None
+        return token.claims
+
+    def _key(self, header: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The published key that a JWT names; looked for again if it is not known."""
+        algorithm, name = header.get("alg"), header.get("kid")
+        if algorithm not in ALGORITHMS:
+            raise NotSignedIn(f"this JWT is not signed by {' or '.join(ALGORITHMS)}, and no other is taken. {_REFUSED}")
+        found = self._named(name)
+        if found is None:
+            self._look_again()
+            found = self._named(name)
+        if found is None or _algorithm_of(found) != algorithm:
+            raise NotSignedIn(f"this JWT is signed with a key that its issuer does not publish. {_REFUSED}")
+        return found
+
+    def _named(self, name: object) -> Mapping[str, Any] | None:
+        # A reference to the mapping: another thread puts a whole new one in its place.
+        keys = self._keys
+        if name is None:
+            return next(iter(keys.values())) if len(keys) == 1 else None
+        return keys.get(name) if isinstance(name, str) else None
+
+    def _look_again(self) -> None:
+        """Fetch the keys, unless that was done a short while ago."""
+        with self._lock:
+            now = self.seconds()
+            wait = AGAIN if self._keys else SOON
+            if self._asked is None or now - self._asked >= wait:
+                self._asked = now
+                found = self._fetched()
+                self._keys = found if found is not None else self._keys
+            if not self._keys:
+                raise Busy(
+                    f"the keys of {self.config.issuer} cannot be had now, so nobody can sign in by it. Try again soon, "
+                    "or use a token. Nothing was charged.",
+                    after=SOON,
+                )
+
+    def _fetched(self) -> dict[str, Mapping[str, Any]] | None:
+        """The keys as the issuer publishes them now; None if it cannot be reached or says something else."""
+        try:
+            about = _get(f"{self.config.issuer.rstrip('/')}/.well-known/openid-configuration")
+            place = about.get("jwks_uri")
+            if about.get("issuer") != self.config.issuer or not isinstance(place, str):
+                return None
+            listed = _get(place).get("keys")
+        except (OSError, URLError, ValueError, RecursionError):
+            return None
+        keys = [key for key in listed if isinstance(key, dict)] if isinstance(listed, list) else []
+        usable = [key for key in keys if _algorithm_of(key) is not None and key.get("use", "sig") == "sig"]
+        return {str(key.get("kid", "")): _public(key) for key in usable}
+
+
+def _public(key: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parts of a key that check a signature, and no more."""
+    return {name: key[name] for name in ("kty", "kid", "n", "e", "crv", "x", "y") if name in key}
+
+
+def _algorithm_of(key: Mapping[str, Any]) -> Any:  # noqa: ANN401  a text, or None for keys that are not taken
+    """The one algorithm that a key is good for."""
+    if key.get("kty") == "RSA":
+        return "RS256" if key.get("alg", "RS256") == "RS256" else None
+    if key.get("kty") == "EC" and key.get("crv") == "P-256":
+        return "ES256" if key.get("alg", "ES256") == "ES256" else None
+    return None
+
+
+def _header(text: str) -> Mapping[str, Any]:
+    """The header of a JWT: not believed, only used to choose among the keys that we hold."""
+    first = text.split(".", 1)[0] if len(text) <= _LONGEST_JWT and text.count(".") == 2 else ""
+    try:
+        header = json.loads(base64.b64decode(first + "=" * (-len(first) % 4), altchars=b"-_", validate=True))
+    except (ValueError, binascii.Error, RecursionError):
+        header = None
+    if not isinstance(header, dict):
+        raise NotSignedIn(f"what was sent is neither a token of this service nor a JWT. {_REFUSED}")
+    return header
+
+
+def _get(place: str) -> Mapping[str, Any]:
+    """A small JSON object from an address of the issuer, without following it elsewhere; empty if it is none."""
+    parts = urlsplit(place)
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+        raise ValueError("not an address that nobody can change on the way")
+    with _opener().open(Request(place, headers={"Accept": "application/json"}), timeout=_TIMEOUT) as answer:  # noqa: S310
+        if answer.status != HTTPStatus.OK:
+            raise ValueError("no answer")
+        content = answer.read(_MOST_BYTES + 1)
+    found = json.loads(content) if len(content) <= _MOST_BYTES else None
+    return found if isinstance(found, dict) else {}
+
+
+def _opener() -> OpenerDirector:
+    # Without the proxies that the environment names: nothing here reads the environment.
+    return build_opener(ProxyHandler({}), _NoRedirects())

@@ -1,0 +1,1 @@
+"""Questions under way: checked, answered, taken over."""

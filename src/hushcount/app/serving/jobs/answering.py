@@ -1,0 +1,157 @@
+"""Answering one job: its questions through the spine, each under its key, and what became of them.
+
+Nothing is paid for nothing: a store that fails after something was held is asked again, what passes by itself is waited
+for, and only what cannot be helped is the end of a job that is paid for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+
+from hushcount.accounting.spent import EXACT, Spent
+from hushcount.app.answer import Call, answer, hold_all
+from hushcount.app.request import Request
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.data.stores import Stores
+from hushcount.app.serving.jobs.asking import read_request
+from hushcount.app.serving.jobs.tasks import Order
+from hushcount.app.serving.owners.grants import end_grants
+from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.setting import Setting
+from hushcount.errors import (
+    Busy,
+    Cancelled,
+    ClockImplausible,
+    HushcountError,
+    LedgerUnavailable,
+    StoreFailed,
+    UnreadableSource,
+)
+from hushcount.ledger.jobs import Ending, Job
+from hushcount.ledger.ledger import Ledger
+from hushcount.model.budgets import STANDARD
+
+# How often a store that failed is asked again, while its reservation is held anyway.
+_TRIES = 3
+_log = logging.getLogger("hushcount.serving")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What every question of a worker needs.
+
+    Attributes:
+        setting: the secret and the ledger.
+        stores: the data.
+        find: the data set of a name.
+        presets: what may be chosen here.
+    """
+
+    setting: Setting
+    stores: Stores
+    find: Callable[[str], Offer]
+    presets: tuple[str, ...]
+
+    @property
+    def ledger(self) -> Ledger:
+        """Who keeps count."""
+        if self.setting.ledger is None:
+            raise LookupError("a service without a ledger")
+        return self.setting.ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """The line between a job and its worker: how far it is, whether it should stop, whether the worker must leave."""
+
+    say: Callable[[str], None]
+    stopped: Callable[[], bool]
+    hurry: Callable[[], bool]
+
+
+def answered(means: Means, job: Job, wire: Wire) -> tuple[Ending, Problem | None]:
+    """Answer a job; what became of it, and the problem if there is no answer.
+
+    Raises:
+        LedgerUnavailable: nobody knows what became of it; it is to be tried again.
+        Busy, ClockImplausible: it is paid for, and what stands in its way passes: the same.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            _answer(means, job, wire)
+        except Cancelled as error:
+            return "cancelled", problem_of(error)
+        except LedgerUnavailable:
+            raise
+        except (Busy, ClockImplausible, StoreFailed, UnreadableSource) as error:
+            charged = _charged(means, job)
+            if charged is not False and isinstance(error, Busy | ClockImplausible):
+                # It is not about the question, and passes: what is held is not given up for it.
+                raise
+            # Nothing was held yet: nothing is lost if whoever asked tries again.
+            if not charged or not left or wire.hurry():
+                return "failed", problem_of(error, charged=charged)
+        except HushcountError as error:
+            return "failed", problem_of(error, charged=_charged(means, job))
+        except Exception as error:  # noqa: BLE001  a bug: nothing of it may reach the caller, and the job must end
+            _log.exception("a question failed inside", extra={"job": job.id, "kind": type(error).__name__})
+            return "failed", problem_of(error, charged=_charged(means, job))
+        else:
+            return "done", None
+    raise AssertionError("a job that ended in no way")  # pragma: no cover
+
+
+def _answer(means: Means, job: Job, wire: Wire) -> None:
+    order = Order.from_json(job.body)
+    offer = means.find(order.tasks[0].dataset)
+    # The receipt tells when it was asked, which is known to whoever asked. When it was made would tell how long it
+    # took, grid or not; and a second run would write another second.
+    setting = replace(means.setting, analyst=job.analyst, clock=lambda: job.made)
+    # A grant whose time is over ends before anything is held on it.
+    end_grants(means.setting)
+    asked = [_asked(means, job, wire, order=order, offer=offer, place=place) for place in range(len(order.tasks))]
+    with means.stores.lend(offer) as engine:
+        if len(asked) > 1:
+            hold_all(asked, engine, setting)
+        for request, call in asked:
+            answer(request, engine, setting, call=call)
+
+
+def _asked(means: Means, job: Job, wire: Wire, *, order: Order, offer: Offer, place: int) -> tuple[Request, Call]:
+    """One question of an order, and how it is asked."""
+    task = order.tasks[place]
+    call = Call(
+        dataset=offer.name,
+        key=order.key_of(job.key, place),
+        say=wire.say,
+        token=order.token,
+        lifetime=lifetime(offer),
+        # Of several questions together it was looked at before; each alone may not cost that much either.
+        most=None if order.most is None else standard_releases(order.most),
+        stopped=wire.stopped,
+    )
+    return read_request(offer, task.question, task.said, presets=means.presets), call
+
+
+def _charged(means: Means, job: Job) -> bool | None:
+    order = Order.from_json(job.body)
+    keys = {order.key_of(job.key, place) for place in range(len(order.tasks))}
+    try:
+        return any(means.ledger.recall(job.analyst, key) is not None for key in keys)
+    except HushcountError:
+        return None
+
+
+def lifetime(offer: Offer) -> timedelta:
+    """How long a reservation lives: as long as the store may take, and as long again for whoever takes it over."""
+    return 3 * offer.store.timeout + timedelta(minutes=5)
+
+
+def standard_releases(count: str) -> Spent:
+    """So many standard releases, as an exact amount."""
+    times = Decimal(count)
+    return Spent(rho=EXACT.multiply(times, STANDARD.rho), delta=EXACT.multiply(times, STANDARD.delta))

@@ -1,0 +1,206 @@
+"""Running: the questions that this worker answers, each in a thread, each as a row that any other worker can take up.
+
+The reservation in the ledger is the job; its row beside it says who runs it and how far it is. A worker tells every
+second that it is alive. The jobs of one that fell silent wait, and whoever is first takes them up: under the same key
+the ledger gives the same reservation, and so the same noise, the same bytes and no second charge.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hushcount.app.serving.jobs.answering import Means, Wire, answered
+from hushcount.errors import HushcountError, LedgerUnavailable
+from hushcount.ledger.jobs import Job
+
+BEAT = timedelta(seconds=1)
+# So long may a worker be silent: a machine that is only slow must not be taken for dead, or data is read twice.
+SILENCE = timedelta(seconds=10)
+_OFTEN = timedelta(minutes=1)
+# How many questions may be under way in one worker, in all stores together.
+_THREADS = 32
+_log = logging.getLogger("hushcount.serving")
+
+
+@dataclass(slots=True)
+class _Run:
+    """One job under way in this process."""
+
+    stage: str
+    done: Future[None]
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def tell(self, stage: str) -> None:
+        """Say how far it is."""
+        self.stage = stage
+
+
+class Runner:
+    """The jobs of one worker. Safe for any number of threads.
+
+    Args:
+        means: what a question needs.
+        worker: what this worker is called, unlike any other.
+        chores: what is done about once a minute, such as ending grants whose time is over.
+    """
+
+    def __init__(self, means: Means, *, worker: str, chores: tuple[Callable[[], object], ...] = ()) -> None:
+        self._means, self._ledger, self.worker = means, means.ledger, worker
+        self._own: dict[str, _Run] = {}
+        # Jobs that wait here for another one that asks the same.
+        self._parked: set[str] = set()
+        # Jobs that are, or may be, this worker's in the ledger and are not under way here, because it broke off. As
+        # long as the worker tells of any other job it speaks for these too, so nobody else would take them up.
+        self._broken: set[str] = set()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._chores, self._due = chores, time.monotonic()
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="question")
+        self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin to tell that this worker lives, and to take up what others left."""
+        self._watch.start()
+
+    @property
+    def leaving(self) -> bool:
+        """Whether new questions are turned away."""
+        return self._closing.is_set()
+
+    def run(self, job: Job) -> None:
+        """Run a job that is this worker's."""
+        with self._lock:
+            if job.id in self._own or self._closing.is_set():
+                return
+            run = self._own[job.id] = _Run(stage=job.stage, done=Future())
+        if job.stop:
+            # Wished for while another worker had it: whether that is still free is found out before data is read.
+            run.stopped.set()
+        self._pool.submit(self._run, job, run)
+
+    def park(self, job: Job) -> None:
+        """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""
+        with self._lock:
+            self._parked.add(job.id)
+
+    def doubt(self, job: str) -> None:
+        """Remember a job that the ledger may have given to this worker, or not: it broke off before it said so."""
+        with self._lock:
+            self._broken.add(job)
+
+    def under_way(self, job: str) -> Future[None] | None:
+        """What ends when a job of this worker does; None if it is not this worker's."""
+        with self._lock:
+            run = self._own.get(job)
+            return None if run is None else run.done
+
+    def stage(self, job: Job) -> str:
+        """How far a job is, as far as is known."""
+        with self._lock:
+            run = self._own.get(job.id)
+            return job.stage if run is None else run.stage
+
+    def stop(self, job: str) -> Job:
+        """Wish for a job's end. One for which no data was read yet ends free of charge; else it is answered."""
+        with self._lock:
+            run = self._own.get(job)
+            if run is not None:
+                run.stopped.set()
+        return self._ledger.jobs.stop(job)
+
+    def close(self, grace: timedelta) -> None:
+        """Take no new questions, give those under way some time, and leave the rest to other workers."""
+        self._closing.set()
+        with self._lock:
+            running = [run.done for run in self._own.values()]
+        deadline = threading.Event()
+        timer = threading.Timer(grace.total_seconds(), deadline.set)
+        timer.daemon = True
+        timer.start()
+        for done in running:
+            while not done.done() and not deadline.wait(0.02):
+                pass
+        timer.cancel()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        try:
+            self._ledger.jobs.leave(self.worker)
+        except HushcountError:
+            _log.warning("the ledger could not be told that this worker leaves; others wait until it is silent")
+
+    def _run(self, job: Job, run: _Run) -> None:
+        try:
+            state, problem = answered(
+                self._means, job, Wire(say=run.tell, stopped=run.stopped.is_set, hurry=self._closing.is_set)
+            )
+            outcome = "{}" if problem is None else json.dumps(problem.to_form(), ensure_ascii=True)
+            self._ledger.jobs.finish(job.id, worker=self.worker, state=state, outcome=outcome)
+        except Exception as error:  # noqa: BLE001  whatever it was, the job must not be forgotten
+            # The job stays as it is, and is tried again; or others take it up, once this worker's time is over.
+            _log.warning("a question broke off", extra={"job": job.id, "kind": type(error).__name__})
+            self.doubt(job.id)
+        finally:
+            with self._lock:
+                self._own.pop(job.id, None)
+                self._parked.discard(job.id)
+                parked = bool(self._parked)
+            run.done.set_result(None)
+        if parked and not self._closing.is_set():
+            with suppress(HushcountError):
+                self._take_up()
+
+    def _watching(self) -> None:
+        while not self._closing.wait(BEAT.total_seconds()):
+            try:
+                self._beat()
+                self._try_again()
+                self._take_up()
+                if time.monotonic() >= self._due:
+                    self._due = time.monotonic() + _OFTEN.total_seconds()
+                    for chore in self._chores:
+                        chore()
+            except HushcountError:
+                _log.warning("the ledger could not be reached; trying again")
+            except Exception:  # noqa: BLE001  the heartbeat must go on, or jobs of a living worker are run twice
+                _log.exception("the heartbeat stumbled")
+
+    def _beat(self) -> None:
+        with self._lock:
+            stages = {name: run.stage for name, run in self._own.items()}
+        if not stages:
+            return
+        for name in self._ledger.jobs.tell(stages, worker=self.worker):
+            with self._lock:
+                run = self._own.get(name)
+            if run is not None:
+                run.stopped.set()
+
+    def _try_again(self) -> None:
+        """Run what broke off once more, if it is still this worker's."""
+        with self._lock:
+            broken = sorted(self._broken)
+        for name in broken:
+            job = self._ledger.jobs.find(name)
+            with self._lock:
+                self._broken.discard(name)
+            if job is not None and job.state == "running" and job.worker == self.worker:
+                self.run(job)
+
+    def _take_up(self) -> None:
+        for job in self._ledger.jobs.waiting(stale=SILENCE):
+            if self._closing.is_set():
+                return
+            try:
+                claimed = self._ledger.jobs.claim(job.id, worker=self.worker)
+            except LedgerUnavailable:
+                self.doubt(job.id)
+                raise
+            if claimed:
+                self.run(job)

@@ -1,0 +1,1 @@
+"""What owners do: roles, limits, grants, saved questions, usage, the log."""

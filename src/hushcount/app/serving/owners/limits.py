@@ -1,0 +1,93 @@
+"""Limits as owners set and read them through a service: whose, how much, until when, and who said so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from hushcount.app import budgets
+from hushcount.app.serving.callers.callers import Caller, Serving, require
+from hushcount.app.serving.callers.tokens import ledger_of
+from hushcount.app.serving.owners.rules import Made, Named, Rule, dataset_of, read_rules
+from hushcount.app.words import limit_words, room, whose
+from hushcount.errors import InvalidParameter
+from hushcount.ledger.ledger import EVERY, Account, Kind
+from hushcount.ledger.limits import Limit, Mode
+from hushcount.ledger.windows import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Whose limit is meant.
+
+    Attributes:
+        offer: on the people of which data set; None for every one without a rule of its own.
+        kind: the data's own account, or that of an analyst, a group or a token.
+        name: which; `EVERY` for all without a rule of their own; of no meaning for the data's.
+    """
+
+    offer: Named | None = None
+    kind: Kind = "dataset"
+    name: str = EVERY
+
+
+def set_limit(service: Serving, caller: Caller, target: Target, *, limit: Limit | None) -> Account:
+    """Set a limit, or lift it with None; returns the account that it binds.
+
+    Raises:
+        NotFound: the caller has nothing to do with that data set.
+        NotPermitted: the caller is not its owner, or the data set shares its people with others that they do not own.
+    """
+    require(service, caller, target.offer, "owner", deed="change limits")
+    entity = EVERY if target.offer is None else dataset_of(service.setting, target.offer).population
+    if target.kind == "token" and (target.name == EVERY or entity != EVERY):
+        raise InvalidParameter("limit", target.name, "of one token, for all data", "A cap is set with its token.")
+    name = entity if target.kind == "dataset" else target.name
+    account = Account(kind=target.kind, name=name, entity=entity)
+    ledger_of(service.setting).set_limit(account, limit, by=caller.name)
+    return account
+
+
+def typed_limit(typed: Mapping[str, Any], *, window: Window = "month", mode: Mode = "enforce") -> Limit | None:
+    """The limit that a caller typed; see `budgets.make_limit`."""
+    return budgets.make_limit(typed, window=window, mode=mode)
+
+
+def limits_in_force(service: Serving, caller: Caller, offer: Named | None) -> list[dict[str, Any]]:
+    """Every rule that concerns a data set's people, or with None every rule there is, general ones first."""
+    require(service, caller, offer, "owner", "auditor", deed="see limits")
+    rules = read_rules(service.setting).limits
+    place = None if offer is None else dataset_of(service.setting, offer).population
+    # Where the place is the same, rules for all come before those for one.
+    ordered = sorted(rules, key=lambda rule: (rule[0] != EVERY, rule[0], rule[1], rule[2] != EVERY, rule[2]))
+    return [rule_form(rule, *rules[rule]) for rule in ordered if place is None or rule[0] in {EVERY, place}]
+
+
+def rule_form(rule: Rule, limit: Limit, made: Made) -> dict[str, Any]:
+    """A rule in JSON."""
+    entity, kind, name = rule
+    account = Account(kind=cast("Kind", kind), name=name, entity=entity)
+    return {
+        "people": entity,
+        "kind": kind,
+        "name": name,
+        "whose": whose(account),
+        **limit_form(limit),
+        "by": made.by,
+        "when": made.at.isoformat(timespec="seconds"),
+    }
+
+
+def limit_form(limit: Limit | None) -> dict[str, Any]:
+    """A limit in JSON: exact amounts as texts, releases to look at."""
+    if limit is None:
+        return {"words": limit_words(None), "releases": None, "rho": None, "delta": None, "window": None, "mode": None}
+    return {
+        "words": limit_words(limit),
+        "releases": room(limit.ceiling, limit),
+        "rho": str(limit.ceiling.rho),
+        "delta": str(limit.ceiling.delta),
+        "window": limit.window,
+        "mode": limit.mode,
+    }

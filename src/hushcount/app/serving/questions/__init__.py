@@ -1,0 +1,1 @@
+"""Questions and answers: prices, rehearsals, releases, arithmetic on rows."""

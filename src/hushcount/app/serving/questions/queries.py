@@ -1,0 +1,226 @@
+"""Queries: price, rehearse, release. The first two cost nothing; the third is a job, and the reservation is the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from hushcount.accounting import zcdp
+from hushcount.accounting.spent import Spent
+from hushcount.app.serving.callers.callers import Caller, require, role_on
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.ids import new_id
+from hushcount.app.serving.jobs.answering import standard_releases
+from hushcount.app.serving.jobs.asking import Wanted, read_request, refuse_dear, want
+from hushcount.app.serving.jobs.tasks import Order, Task, flight_of
+from hushcount.app.serving.owners.views import Viewer, own_quote
+from hushcount.app.serving.problems import PASSING, Problem
+from hushcount.app.serving.questions.prices import price_form
+from hushcount.app.serving.questions.rehearsal import rehearse
+from hushcount.app.serving.questions.releases import made_up_form
+from hushcount.app.serving.questions.timing import in_time, visible
+from hushcount.app.serving.service import Service
+from hushcount.app.words import in_releases
+from hushcount.errors import Busy, InvalidParameter, LedgerUnavailable, NotFound, OverMaxCost
+from hushcount.ledger.jobs import Job, NewJob, State
+from hushcount.ledger.ledger import Quote
+from hushcount.ledger.refusal import error as refused
+
+MOST_QUESTIONS = 50
+# One word for all of it where the moment of a change would tell something: how long the data took, or who else asks.
+_UNDER_WAY = "under way"
+_LATE = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
+# The same words for all who wait, whatever for.
+WAITING = "waiting for the store"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A job as its caller may see it now: hidden behind the grid until its moment comes.
+
+    Attributes:
+        job: the job.
+        state: as it may be seen.
+        stage: a fixed word for how far it is; nothing taken from the data.
+        problem: why there is no answer, if so.
+        moment: when the end of a job that has ended becomes visible; None if it is, or has not ended.
+    """
+
+    job: Job
+    state: State
+    stage: str
+    problem: Problem | None
+    moment: datetime | None
+
+
+def price(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
+    """What a question would cost, how accurate it would be, what is left. Nothing is charged."""
+    offer = _granted(service, caller, task, deed="price questions")
+    wanted, quote = _quoted(service, caller, offer, task, token=None if caller.token is None else caller.token.id)
+    quote = own_quote(quote, zcdp.spent(wanted.ask.cost), viewer_of(service, caller, offer))
+    return price_form(wanted, quote, presets=service.config.privacy.presets)
+
+
+def viewer_of(service: Service, caller: Caller, offer: Offer) -> Viewer:
+    """Who looks at a data set's accounts."""
+    role = role_on(service, caller, offer)
+    return Viewer(name=caller.name, role=role, analysts=service.config.privacy.analysts, title=offer.name)
+
+
+def practise(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
+    """The question answered on a look-alike of the data. Nothing is charged."""
+    offer = _granted(service, caller, task, deed="rehearse questions")
+    wanted, _ = _quoted(service, caller, offer, task)
+    return made_up_form(rehearse(wanted.request), wanted)
+
+
+def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
+    """Take an order, or join it if the caller's key gave it before. Returns at once; the job runs in a thread.
+
+    Raises:
+        KeyReused: the key came with another order.
+        OverMaxCost: it may cost more than the caller allowed.
+        BudgetExhausted: it does not fit.
+        Busy: the store has enough to do, or the server is stopping.
+    """
+    name = _one_dataset(order)
+    offer = service.served.granted(service, caller, name, "owner", "analyst", deed="release answers")
+    # A retry joins what there is: it needs no room, and the data may have changed since.
+    if service.ledger.jobs.of_key(caller.name, key) is None:
+        _refuse_hopeless(service, caller, offer, order)
+    new = _new_job(service, caller, offer, order, key=key)
+    try:
+        job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
+    except LedgerUnavailable:
+        # It may have been written all the same, and then this worker has to run it.
+        service.runner.doubt(new.id)
+        raise
+    if fresh and job.state == "running":
+        service.runner.run(job)
+    elif fresh:
+        service.runner.park(job)
+    elif _may_be_helped(job) and service.ledger.jobs.again(job.id, worker=service.runner.worker):
+        job = replace(job, state="running", worker=service.runner.worker, outcome=None)
+        service.runner.run(job)
+    return job
+
+
+def _may_be_helped(job: Job) -> bool:
+    """Whether a job failed for a reason that passes, and nothing was charged: a retry under its key is a new try."""
+    if job.state != "failed":
+        return False
+    problem = Problem.from_text(job.outcome)
+    return problem.charged is False and problem.code in PASSING
+
+
+def _one_dataset(order: Order) -> str:
+    """The data set of all questions: what is all or nothing is held on one account."""
+    names = {task.dataset for task in order.tasks}
+    if len(names) != 1 or len(order.tasks) > MOST_QUESTIONS:
+        want = f"1 to {MOST_QUESTIONS} questions about one data set"
+        raise InvalidParameter("questions", f"{len(order.tasks)} about {len(names)} data sets", want)
+    return names.pop()
+
+
+def _new_job(service: Service, caller: Caller, offer: Offer, order: Order, *, key: str) -> NewJob:
+    name = new_id("q")
+    flight = name
+    if len(order.tasks) == 1:
+        (task,) = order.tasks
+        request = read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
+        flight = flight_of(request, offer.id, job=name)
+    return NewJob(id=name, analyst=caller.name, key=key, dataset=offer.id, body=order.to_json(), question=flight)
+
+
+def find(service: Service, caller: Caller, name: str) -> Job:
+    """A job of the caller's own, or any of a data set that they own or audit; else there is none."""
+    job = service.ledger.jobs.find(name)
+    if job is None:
+        raise NotFound(f"there is no query {name!r}")
+    if job.analyst != caller.name:
+        require(service, caller, service.served.by_id(job.dataset), "owner", "auditor", deed="see it")
+    return job
+
+
+def show(service: Service, job: Job) -> Shown:
+    """A job as it may be seen at the moment at which it was read."""
+    timing = service.config.privacy.timing
+    ended = job.state in {"done", "failed", "cancelled"}
+    over = timing.kind == "fixed" and job.read >= job.made + timing.every
+    if over and not (ended and in_time(timing, job.made, job.changed)):
+        return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
+    hidden = Shown(job=job, state="running", stage=_UNDER_WAY, problem=None, moment=None)
+    if not ended and (timing.kind != "off" or service.config.privacy.analysts == "separate"):
+        return hidden
+    if not ended:
+        stage = service.runner.stage(job) if job.state == "running" else WAITING
+        return Shown(job=job, state=job.state, stage=stage, problem=None, moment=None)
+    moment = visible(timing, job.made, job.made + _took(service, job))
+    if moment > job.read:
+        return replace(hidden, moment=moment)
+    problem = None if job.state == "done" else Problem.from_text(job.outcome)
+    return Shown(job=job, state=job.state, stage="", problem=problem, moment=None)
+
+
+def _took(service: Service, job: Job) -> timedelta:
+    """How long a job took. Between separate analysts an answer that was there takes as long as its first run did."""
+    took = job.changed - job.made
+    if service.config.privacy.analysts == "separate" and job.state == "done":
+        first = service.ledger.jobs.first(job.question)
+        if first is not None and first.analyst != job.analyst:
+            return max(took, first.changed - first.made)
+    return took
+
+
+def cancel(service: Service, caller: Caller, name: str) -> Job:
+    """Wish for the end of the caller's own job."""
+    job = service.ledger.jobs.find(name)
+    if job is None or job.analyst != caller.name:
+        raise NotFound(f"there is no query {name!r}")
+    return service.runner.stop(name)
+
+
+def _granted(service: Service, caller: Caller, task: Task, *, deed: str) -> Offer:
+    return service.served.granted(service, caller, task.dataset, "owner", "analyst", "reader", deed=deed)
+
+
+def _quoted(
+    service: Service, caller: Caller, offer: Offer, task: Task, *, token: str | None = None
+) -> tuple[Wanted, Quote]:
+    presets = service.config.privacy.presets
+    request = read_request(offer, task.question, task.said, presets=presets)
+    with service.stores.look(offer) as engine:
+        wanted = want(request, offer, engine, setting=service.of(caller.name), token=token)
+    refuse_dear(wanted, presets)
+    return wanted, service.ledger.check(wanted.ask)
+
+
+def _refuse_hopeless(service: Service, caller: Caller, offer: Offer, order: Order) -> None:
+    """Refuse what would be refused anyway, before a job is made of it. The reservations decide all the same."""
+    if service.runner.leaving:
+        raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
+    service.stores.refuse_full(offer)
+    total = Spent()
+    for task in order.tasks:
+        _, quote = _quoted(service, caller, offer, task, token=order.token)
+        if quote.refusal is not None:
+            raise refused(quote.refusal)
+        total += quote.charge
+    if order.most is not None:
+        most = checked_most(order.most)
+        if total.rho > most.rho or total.delta > most.delta:
+            asked = Decimal(f"{in_releases(total):.6g}")
+            raise OverMaxCost("standard releases", asked=asked, most=Decimal(order.most))
+
+
+def checked_most(said: str) -> Spent:
+    """The most that a caller allows, as it was sent: a number of standard releases."""
+    try:
+        most = Decimal(said)
+    except InvalidOperation:
+        most = Decimal(-1)
+    if not most.is_finite() or most < 0:
+        raise InvalidParameter("max_cost", said, "a number of standard releases, such as 1 or 0.5")
+    return standard_releases(said)

@@ -1,0 +1,165 @@
+"""Releases: the stored answer of a query, for ever, in the form in which it leaves.
+
+Everything here is made of the bytes that the ledger stored, and of nothing else, so the same release always reads the
+same: whoever asks, on whichever machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from hushcount.accounting.spent import Spent
+from hushcount.app.receipt import cutoff_sentence
+from hushcount.app.release import Release
+from hushcount.app.serving.callers.callers import Caller, require
+from hushcount.app.serving.ids import with_prefix
+from hushcount.app.serving.jobs.asking import Wanted
+from hushcount.app.serving.jobs.tasks import Order
+from hushcount.app.serving.questions.prices import shown_releases
+from hushcount.app.serving.service import Service
+from hushcount.errors import NotFound
+from hushcount.ledger.jobs import Job
+from hushcount.ledger.ledger import StoredRelease
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A question that was answered, with the answer as it was stored.
+
+    Attributes:
+        id: what the release is called: r_x of the query q_x, or r_x-1 and so on where it asked several questions.
+        job: the query.
+        dataset: the name of the data set.
+        stored: the answer.
+        as_new: whether nothing may tell that it was made before, as between separate analysts.
+    """
+
+    id: str
+    job: Job
+    dataset: str
+    stored: StoredRelease
+    as_new: bool = False
+
+    @property
+    def etag(self) -> str:
+        """A digest of the stored bytes: they never change."""
+        return hashlib.sha256(self.stored.payload).hexdigest()[:32]
+
+    @property
+    def release(self) -> Release:
+        """The answer. When it was made tells when somebody asked first, so that is not told of what is as if new."""
+        release = Release.from_bytes(self.stored.payload)
+        if not self.as_new:
+            return release
+        made = self.job.made.isoformat(timespec="seconds")
+        return replace(release, receipt=replace(release.receipt, made=made))
+
+
+def find_release(service: Service, caller: Caller, name: str) -> Answered:
+    """A release that the caller may read: their own, or one of a data set that they own or audit."""
+    missing = NotFound(f"there is no release {name[:80]!r}")
+    whole = name.partition("-")[0]
+    job = service.ledger.jobs.find(with_prefix(whole, "q"))
+    if job is None or not name.startswith("r_") or job.state != "done":
+        raise missing
+    if job.analyst != caller.name:
+        require(service, caller, service.served.by_id(job.dataset), "owner", "auditor", deed="read it")
+    found = answered(service, job)
+    # Of several questions the first is r_x-1.
+    wanted = [one for one in found if one.id == name]
+    if not wanted:
+        raise missing
+    return wanted[0]
+
+
+def answered(service: Service, job: Job) -> tuple[Answered, ...]:
+    """The stored answers of a job that is done: one, or as many as it asked at once."""
+    order = Order.from_json(job.body)
+    dataset = service.served.by_id(job.dataset).name
+    apart, found = service.config.privacy.analysts == "separate", []
+    for place in range(len(order.tasks)):
+        stored = service.ledger.recall(job.analyst, order.key_of(job.key, place))
+        if not isinstance(stored, StoredRelease):
+            raise NotFound(f"there is no release of {job.id!r}")
+        name = with_prefix(job.id, "r") + ("" if len(order.tasks) == 1 else f"-{place + 1}")
+        as_new = apart and stored.repeated
+        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, as_new=as_new))
+    return tuple(found)
+
+
+def release_form(answered: Answered) -> dict[str, Any]:
+    """A release as API part 5.3 shows it."""
+    release = answered.release
+    receipt = release.receipt
+    return {
+        "id": answered.id,
+        "dataset": answered.dataset,
+        **answer_form(release),
+        "protects": f"everything that any one {receipt.user} did in {answered.dataset}",
+        "made": receipt.made,
+        "data_version": receipt.data_version,
+        "enforced": answered.stored.mode == "enforce",
+        "stored": answered.etag,
+    }
+
+
+def made_up_form(release: Release, wanted: Wanted) -> dict[str, Any]:
+    """A rehearsal: as a release, and marked in every way."""
+    return {
+        "mode": "rehearse",
+        "made_up": True,
+        "release": {"id": None, "dataset": wanted.offer.name, "made_up": True, **answer_form(release)},
+        "cost": {"releases": 0},
+    }
+
+
+def answer_form(release: Release) -> dict[str, Any]:
+    """The rows of an answer and what there is to know of them. An answer is complete, or it is none."""
+    columns = release.to_dict()
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    with_counts = release.counts is not None
+    return {
+        "complete": True,
+        "shown": len(rows),
+        "cutoff": release.cutoff,
+        "rows": rows,
+        "interval": {"level": 0.95, "holds": "for each row"} if with_counts else None,
+        "notes": _notes(release),
+        "cost": release.cost.to_json(),
+        "receipt": receipt_form(release),
+    }
+
+
+def receipt_form(release: Release) -> dict[str, Any]:
+    """The receipt, for people and for programs."""
+    receipt = release.receipt
+    return {**receipt_fields(release), "words": receipt.to_text()}
+
+
+def receipt_fields(release: Release) -> Mapping[str, Any]:
+    """The receipt's fields by name."""
+    return asdict(release.receipt)
+
+
+def cost_form(answered: Answered) -> dict[str, Any]:
+    """What the query cost its caller: held, charged, given back. Between separate analysts what is paid is new."""
+    stored = answered.stored
+    repeated = stored.repeated and not (answered.as_new and stored.charged != Spent())
+    charged, held = shown_releases(stored.charged), 0.0 if repeated else shown_releases(stored.held)
+    return {
+        "releases": charged,
+        "held": held,
+        "given_back": round(max(0.0, held - charged), 6),
+        "repeated": repeated,
+        "expert": {"rho": str(stored.charged.rho), "delta": str(stored.charged.delta)},
+    }
+
+
+def _notes(release: Release) -> list[str]:
+    notes = list(release.notes)
+    if release.receipt.cutoff is not None:
+        notes.append(cutoff_sentence(release.receipt))
+    return notes

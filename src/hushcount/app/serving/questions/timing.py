@@ -1,0 +1,39 @@
+"""When an answer becomes visible: on a public grid of moments, so that how long it took tells next to nothing.
+
+An observer of a question's delay learns which of some twenty moments it was (grid), or only whether it was in time
+(fixed). Random delays alone average out, so they are not offered (API part 5.7).
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+
+from hushcount.app.serving.setup.config import Timing
+
+# From here on the grid doubles: a long answer has few moments to show itself too.
+_DOUBLING_FROM = timedelta(seconds=8)
+
+
+def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
+    """The moment from which on the end of a question may be seen."""
+    if timing.kind == "off":
+        return ended
+    if timing.kind == "fixed":
+        return accepted + timing.every
+    took = ended - accepted
+    if took <= _DOUBLING_FROM:
+        return accepted + _next_multiple(took, timing.every)
+    tick = _DOUBLING_FROM
+    while tick < took:
+        tick *= 2
+    return accepted + tick
+
+
+def in_time(timing: Timing, accepted: datetime, ended: datetime) -> bool:
+    """Whether an answer may be shown at all: with a fixed delay one that took longer may not, and stays charged."""
+    return timing.kind != "fixed" or ended - accepted <= timing.every
+
+
+def _next_multiple(took: timedelta, step: timedelta) -> timedelta:
+    return step * max(1, math.ceil(took / step))
