@@ -13,7 +13,7 @@ from hushcount.api.edge import SECURITY
 from hushcount.api.helps import HELPS
 from hushcount.api.problems import STATUS
 from hushcount.app.serving.problems import CODES
-from tests.api.served import CANARY, COUNT, released
+from tests.api.served import CANARY, COUNT, released, staged
 
 SOMEBODY = "Herbert-Quatermain"
 
@@ -227,3 +227,16 @@ def test_another_host_name_is_refused_where_nobody_signs_in(tmp_path):
         assert replace(client, host="localhost:8443").get("/v1/me").status == 200
         assert replace(client, host="evil.example:8443").get("/v1/me").code == "not-permitted"
         assert replace(client, host="evil.example:8443").post("/v1/queries", COUNT).status == 403
+
+
+def test_a_flood_of_one_caller_is_held_and_no_others(tmp_path):
+    """With the time after which to try again; nothing was charged."""
+    slow = lambda config: replace(config, server=replace(config.server, rate=1))  # noqa: E731  short
+    with staged(tmp_path, slow) as stage:
+        replies = [stage.analyst.get("/v1/me") for _ in range(8)]
+        held = [reply for reply in replies if reply.status == 429]
+
+        assert 1 <= len(held) <= 3
+        assert held[0].code == "too-many-requests"
+        assert int(held[0].headers["retry-after"]) >= 1
+        assert stage.owner.get("/v1/me").status == 200

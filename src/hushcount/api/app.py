@@ -33,6 +33,7 @@ from hushcount.api import (
 from hushcount.api.edge import Edge, Observer
 from hushcount.api.schemas import PROBLEM
 from hushcount.api.work import Worker
+from hushcount.app.serving.callers.rates import Rates
 from hushcount.app.serving.callers.signing import open_door
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Config
@@ -65,7 +66,8 @@ _WHAT = (
 
 def make_app(service: Service, *, observe: Observer | None = None) -> FastAPI:
     """The application of a service that is open; whoever opened it closes it."""
-    worker = Worker(service=service, door=open_door(service.config))
+    rates = Rates(each=service.config.server.rate)
+    worker = Worker(service=service, door=open_door(service.config), rates=rates)
     return _made(worker, service.config, observe=observe)
 
 
@@ -84,7 +86,7 @@ def opening_app(
         observe: told each request.
         opened: called once the service is open, in the thread that hears signals.
     """
-    worker = Worker(door=open_door(config))
+    worker = Worker(door=open_door(config), rates=Rates(each=config.server.rate))
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:

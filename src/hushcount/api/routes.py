@@ -37,7 +37,8 @@ class SignedRoute(APIRoute):
         known = frozenset(_query_names(self))
 
         async def signed(request: Request) -> Response:
-            request.state.caller = await _signed_in(request)
+            caller = request.state.caller = await _signed_in(request)
+            worker_of(request).rates.take(caller.name)
             _refuse_unknown(request, known)
             return await _read_strictly(run, request)
 

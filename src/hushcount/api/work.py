@@ -17,6 +17,7 @@ from fastapi import Request
 
 from hushcount.api.kept import Kept, Rendering
 from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.callers.rates import Rates
 from hushcount.app.serving.callers.signing import Door
 from hushcount.app.serving.questions.releases import Answered
 from hushcount.app.serving.service import Service
@@ -33,6 +34,7 @@ class Worker:
     Attributes:
         service: the service; None until it is open.
         door: what signing in remembers.
+        rates: how many requests each caller may send.
         light: places for light work. Each place has its own connection to the ledger, so they are bounded.
         heavy: places for what computes.
         answers: stored answers, by the name of their release. Who may read one is asked each time.
@@ -42,6 +44,7 @@ class Worker:
 
     service: Service | None = None
     door: Door = field(default_factory=Door)
+    rates: Rates = field(default_factory=lambda: Rates(each=0))
     light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
     heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
     answers: Kept[Answered] = field(default_factory=lambda: Kept(lambda one: len(one.stored.payload)))

@@ -53,6 +53,7 @@ class Server:
         workers: how many processes.
         trusted_proxies: from whom a forwarded address or name is believed.
         graceful: how long running questions get when the service stops.
+        rate: how many requests a second one caller may send to one worker, after a burst; 0 for any number.
         state: a private folder of this machine: copies of the day, and the newest links of the ledger, by which one
             that was put back from a copy is noticed. None keeps neither.
     """
@@ -62,6 +63,7 @@ class Server:
     workers: int = 1
     trusted_proxies: tuple[Network, ...] = ()
     graceful: timedelta = timedelta(seconds=30)
+    rate: int = 200
     state: Path | None = None
 
 
@@ -282,7 +284,7 @@ def single(path: str, *, places: Places, person: str = "", listen: Listen | None
     store = StoreConfig(name=name, kind=found.program if isinstance(found, Database) else "files", place=path)
     return refuse_open(
         Config(
-            server=Server(listen=listen or Server().listen, state=places.home / "state"),
+            server=Server(listen=listen or Server().listen, rate=0, state=places.home / "state"),
             keys=Keys(noise=places.home / "secret"),
             ledger=LedgerPlace(address=find_ledger(places, path)),
             stores=(store,),

@@ -47,6 +47,7 @@ from hushcount.app.serving.setup.config_words import (
     one_of,
     presets,
     public_url,
+    rate,
     span,
     text,
     texts,
@@ -207,6 +208,7 @@ def _server(table: _Table) -> Server:
         workers=table.take("workers", count, usual.workers),
         trusted_proxies=table.take("trusted_proxies", networks, ()),
         graceful=table.take("graceful", span, usual.graceful),
+        rate=table.take("rate", rate, usual.rate),
         state=table.take("state", lambda value: table.folder / text(value), table.folder / "state"),
     )
     table.close()

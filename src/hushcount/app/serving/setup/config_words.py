@@ -39,6 +39,11 @@ def count(value: object) -> int:
     return value
 
 
+def rate(value: object) -> int:
+    """A number of requests a second, or 0 for any number."""
+    return 0 if value == 0 and not isinstance(value, bool) else count(value)
+
+
 def span(value: object) -> timedelta:
     """A span of time as it is typed: 500ms, 30s, 15m, 2h, 1d."""
     found = _SPAN.fullmatch(value) if isinstance(value, str) else None
