@@ -72,7 +72,7 @@ def test_a_coarse_sum_is_a_little_wider_and_never_narrower(monkeypatch, law, wid
     exact = width_of_sum.__wrapped__(law, widths, 0.95)
     monkeypatch.setattr("hushcount.app.serving.questions.deriving._FARTHEST", 2**17)
     coarse = width_of_sum.__wrapped__(law, widths, 0.95)
-    assert exact <= coarse <= exact * 1.1
+    assert exact <= coarse <= exact * 1.05
 
 
 def test_a_data_set_may_have_a_name_in_any_script(fresh):

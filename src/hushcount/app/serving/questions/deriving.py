@@ -130,8 +130,8 @@ def width_of_sum(law: Law, widths: tuple[int, ...], level: float) -> int:
         return widths[0]
     scales = [largest_scale(law, width) for width in widths]
     step = max(1, math.ceil(sum(_reach(law, scale) for scale in scales) / _FARTHEST))
-    # A scale below one step would be narrower than it is; a step more at the end makes up for the rounding.
-    laws = [_masses(law, scale if step == 1 else max(1.0, scale / step)) for scale in scales]
+    # On fewer values a law is a little narrower: half a step makes up for that, and one at the end for the rounding.
+    laws = [_masses(law, scale if step == 1 else math.hypot(scale / step, 0.5)) for scale in scales]
     reach = sum(len(mass) // 2 for mass in laws)
     size = 1 << (2 * reach + 1).bit_length()
     product = np.ones(size // 2 + 1, dtype=np.complex128)
