@@ -23,7 +23,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo serve-demo test check bench bench-ledger bench-spark lock clean postgres java
+.PHONY: help demo serve-demo test check bench bench-ledger bench-serve bench-spark lock clean postgres java
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -70,6 +70,9 @@ bench: $(INSTALLED)  ## Measure speed as ratios to a plain query, in one run
 
 bench-ledger: $(INSTALLED) postgres  ## Measure the ledger on SQLite and PostgreSQL beside pgbench
 	$(BIN)/python -m benchmarks.ledger $(ARGS)
+
+bench-serve: $(INSTALLED)  ## Measure the service as ratios to the raw query and to an empty route, in one run
+	$(BIN)/python -m benchmarks.serve $(ARGS)
 
 bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions of people, one core and two
 	PYTHONPATH=. $(BIN)/python benchmarks/spark.py $(ARGS)
