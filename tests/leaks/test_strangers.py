@@ -73,7 +73,8 @@ def seen(reply, names):
     text = json.dumps([reply.status, headers, reply.body.decode()]).replace(own, "ID")
     for name, value in sorted(names.items(), key=lambda pair: -len(pair[1])):
         if len(value) > 3:
-            text = text.replace(value, "{" + name + "}")
+            # A long name is shown in part.
+            text = text.replace(value, "{" + name + "}").replace(value[:80], "{" + name + "}")
     return text
 
 
