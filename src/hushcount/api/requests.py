@@ -86,10 +86,10 @@ def _one(request: Request, name: str) -> Response:
 def _decided(request: Request, name: str, body: bodies.Decision) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = _about(request, name)
-    if offer is None:
-        raise NotFound("there is no such thing here, or it is not shared with you. Nothing was charged.")
-    # Whoever may not even see it is told that it is not there.
+    # Whoever may not even see it is told that it is not there, in the words for what is not there.
     wishes.find_wish(service, caller, name, offer=offer)
+    if offer is None:
+        raise NotFound("the data set of this wish is not served any more. Nothing was changed.")
     given = Answer(grant=body.grant, words=body.sentence, releases=body.releases, until=body.until, of=body.of)
     return answer(_form(request, wishes.decide(service, caller, name, offer=offer, answer=given)))
 

@@ -33,7 +33,7 @@ _SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _FAILED = 3
 # Beyond what running questions get, to close everything.
 _CLOSING = 5
-_PATIENCE = 120
+_PATIENCE = 10
 
 
 @click.command()
@@ -197,7 +197,8 @@ def _server(config: Config) -> uvicorn.Config:
         log_config=None,
         lifespan="on",
         timeout_graceful_shutdown=round(config.server.graceful.total_seconds()) + _CLOSING,
-        # A new worker opens the ledger and meets the data before it answers: on a busy machine that takes its time.
+        # A new worker opens the ledger and meets the data before it answers. Not for long: as long as one is waited for,
+        # no other that died is replaced.
         timeout_worker_healthcheck=_PATIENCE,
     )
 
