@@ -81,3 +81,19 @@ def test_a_data_set_may_have_a_name_in_any_script(fresh):
     made = fresh.owner.post("/v1/datasets", body)
     assert made.status == 201
     assert made.headers["location"].isascii()
+
+
+def test_a_page_of_long_questions_is_short(fresh):
+    """Questions with long lists cost next to nothing; a thousand of them would be a reply of a gigabyte."""
+    asked = {**COUNT, "keys": [f"{number:04}" + "x" * 8000 for number in range(100)], "epsilon": "1e-9"}
+    keys = [f"key-{number}" for number in range(25)]
+    for key in keys:
+        assert released(fresh.analyst, {**asked, "fresh": True}, key=key).status == 200
+    seen, place = [], "/v1/queries?limit=1000"
+    while place is not None:
+        reply = fresh.analyst.get(place)
+        assert len(reply.body) < 20_000_000
+        seen += [one["id"] for one in reply.form["data"]]
+        after = reply.form["next"]
+        place = None if after is None else f"/v1/queries?limit=1000&after={after}"
+    assert len(seen) == len(set(seen)) == len(keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -47,6 +48,8 @@ OF_RELEASES = (
 _LONGEST_WATCH = 600.0
 # So long a wish to cancel waits for its effect.
 _CANCEL_WAIT = 2.0
+# So many questions are read at once for a page, which ends when they were so long together.
+_STEP, _LONG_PAGE = 20, 2**20
 _EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -128,12 +131,20 @@ def order_of(caller: Caller, asked: list[bodies.Asked] | list[bodies.Query], mos
 
 
 def _history(request: Request, limit: int, after: str) -> Response:
+    """A page of questions; short where they are long, so that nobody's lists of items fill the memory."""
     service, caller = service_of(request), caller_of(request)
-    found = service.ledger.jobs.page(analyst=caller.name, before=after, size=limit + 1)
-    # What a token does not reach is passed over, so a page may be short and still have one after it.
-    mine = [job for job in found[:limit] if reaches(caller, job.dataset)]
-    forms = [job_form(request, queries.show(service, job)) for job in mine]
-    return page(forms, following=found[limit - 1].id if len(found) > limit else None)
+    forms: list[dict[str, Any]] = []
+    seen = size = 0
+    while seen < limit and size < _LONG_PAGE:
+        found = service.ledger.jobs.page(analyst=caller.name, before=after, size=min(_STEP, limit - seen))
+        if not found:
+            return page(forms, following=None)
+        # What a token does not reach is passed over, so a page may be short and still have one after it.
+        mine = [job for job in found if reaches(caller, job.dataset)]
+        forms += [job_form(request, queries.show(service, job)) for job in mine]
+        seen, size, after = seen + len(found), size + sum(len(job.body) for job in found), found[-1].id
+    more = service.ledger.jobs.page(analyst=caller.name, before=after, size=1)
+    return page(forms, following=after if more else None)
 
 
 def _event(request: Request, shown: Shown) -> bytes:

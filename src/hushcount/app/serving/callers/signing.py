@@ -33,7 +33,7 @@ WITHIN = 60.0
 _MOST_ADDRESSES = 10_000
 _MOST_GROUPS = 200
 # Whoever forwards says so in one of these: then it is not the person at this machine who calls.
-_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-user", "x-real-ip")
+_FORWARDED = ("forwarded", "via", "x-forwarded-", "x-real-ip", "x-original-", "cf-connecting-ip", "true-client-ip")
 _READING = ("GET", "HEAD")
 _HOW = "Send 'Authorization: Bearer TOKEN', or sign in where your owners say. Nothing was charged."
 
@@ -186,7 +186,7 @@ def _local(config: Config, knock: Knock) -> Caller:
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     # A web page elsewhere can make a browser call us under its own name: then the name is not ours.
     mine = is_loopback(knock.peer) and is_loopback(name.strip("[]"))
-    if not mine or any(given.lower() in _FORWARDED for given, _ in knock.headers):
+    if not mine or any(given.lower().startswith(_FORWARDED) for given, _ in knock.headers):
         raise NotSignedIn(
             "this service is for the person at its machine alone: open it as http://127.0.0.1 or http://localhost, "
             "without a proxy. To serve others, give them a way to sign in. Nothing was charged."

@@ -69,6 +69,8 @@ def save(service: Serving, caller: Caller, offer: Named, *, name: str, question:
     _checked_question(question)
     mine = _all_of(service, caller)
     old = next((one for one in mine if one.name == name), None)
+    if old is not None and not reaches(caller, old.dataset):
+        raise NotPermitted(f"{name!r} cannot be saved with this token: choose another name. Nothing was changed.")
     if old is not None and old.published is not None:
         raise NotPermitted(
             f"{name!r} is published as {old.published!r}: readers rely on what it asks. Save it under another name, or "
