@@ -163,9 +163,7 @@ def bench(folder: Path) -> None:
     words = ("hushcount.cli", "serve", str(log), "--user", "person", "--port", "0", "--ledger", str(folder / "l.db"))
     with serving(words, home=home) as server:
         caller = Caller(server.base)
-        allowed, told = caller.call(
-            "PUT", "/v1/limits", {"dataset": "events", "releases": "100000", "mode": "enforce"}
-        )
+        allowed, told = caller.call("PUT", "/v1/limits", {"dataset": "events", "releases": "100000", "mode": "enforce"})
         if allowed >= 300:
             raise RuntimeError(told)
         idle = memory(server.process.pid)

@@ -197,8 +197,8 @@ def _server(config: Config) -> uvicorn.Config:
         log_config=None,
         lifespan="on",
         timeout_graceful_shutdown=round(config.server.graceful.total_seconds()) + _CLOSING,
-        # A new worker opens the ledger and meets the data before it answers. Not for long: as long as one is waited for,
-        # no other that died is replaced.
+        # A new worker opens the ledger and meets the data before it answers. Not for long: as long as one is waited
+        # for, no other that died is replaced.
         timeout_worker_healthcheck=_PATIENCE,
     )
 
