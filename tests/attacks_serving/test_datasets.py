@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.api.served import TOP, released
+from tests.api.served import TOP, released, staged
 
 MORE = {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}
 OTHER = {"dataset": "more", "question": "count", "item": "item", "max_items_per_user": 1}
@@ -74,3 +75,18 @@ def test_data_that_is_gone_tells_an_analyst_nothing_of_the_server(fresh, mode):
         told = reply.body.decode()
         assert (str(folder(fresh)) in told) == (client is fresh.owner)
         assert client is fresh.owner or "event.csv" not in told
+
+
+def test_data_that_was_never_met_is_not_there_for_strangers(tmp_path):
+    """A store that fails tells nobody without a role that there is something to fail."""
+
+    def ghostly(config):
+        ghost = replace(config.datasets[0], name="ghost", table="ghost.csv")
+        return replace(config, datasets=(*config.datasets, ghost))
+
+    with staged(tmp_path, ghostly) as stage:
+        for client in (stage.stranger, stage.analyst):
+            replies = [client.post("/v1/queries", {**TOP, "dataset": name}) for name in ("ghost", "nothing")]
+            assert [reply.status for reply in replies] == [404, 404]
+            assert replies[0].form["detail"] == replies[1].form["detail"]
+        assert stage.owner.post("/v1/queries", {**TOP, "dataset": "ghost"}).status == 502

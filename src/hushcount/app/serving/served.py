@@ -88,7 +88,15 @@ class Served:
             NotFound: there is none, or the caller has no role for it.
             NotPermitted: their role does not allow it.
         """
-        offer = self.find(name)
+        try:
+            offer = self.find(name)
+        except NotFound:
+            raise
+        except HushcountError:
+            # Nobody can have a role for data that was never met, but through one for everything.
+            if not roles_on(service, caller, None):
+                raise NotFound(_NOTHING) from None
+            raise
         require(service, caller, offer, *roles, deed=deed)
         return offer
 
