@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.api.served import TOP, released
+from hushcount.app.serving.opening import open_service
+from tests.api.served import TOP, released, staged
 
 MORE = {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}
 OTHER = {"dataset": "more", "question": "count", "item": "item", "max_items_per_user": 1}
@@ -74,3 +76,36 @@ def test_data_that_is_gone_tells_an_analyst_nothing_of_the_server(fresh, mode):
         told = reply.body.decode()
         assert (str(folder(fresh)) in told) == (client is fresh.owner)
         assert client is fresh.owner or "event.csv" not in told
+
+
+def test_data_that_was_never_met_is_not_there_for_strangers(tmp_path):
+    """A store that fails tells nobody without a role that there is something to fail."""
+
+    def ghostly(config):
+        ghost = replace(config.datasets[0], name="ghost", table="ghost.csv")
+        return replace(config, datasets=(*config.datasets, ghost))
+
+    with staged(tmp_path, ghostly) as stage:
+        for client in (stage.stranger, stage.analyst):
+            replies = [client.post("/v1/queries", {**TOP, "dataset": name}) for name in ("ghost", "nothing")]
+            assert [reply.status for reply in replies] == [404, 404]
+            assert replies[0].form["detail"] == replies[1].form["detail"]
+        assert stage.owner.post("/v1/queries", {**TOP, "dataset": "ghost"}).status == 502
+
+
+def test_data_about_the_same_people_is_not_served_before_it_is_joined(fresh):
+    """Else it has a budget of its own, and no worker starts again until what is held has ended."""
+    assert fresh.owner.post("/v1/datasets", {**MORE, "people": "members"}).status == 201
+    (folder(fresh) / "last.csv").write_text("user_id,item\nz1,x\n", encoding="utf-8")
+    last = {**MORE, "name": "last", "table": "last.csv"}
+    assert fresh.owner.post("/v1/datasets", last).status == 201
+    wish = {"dataset": "last", "cost": {"rho": "0.0001"}}
+    held = fresh.owner.post("/v1/budget/reservations", wish, Idempotency_Key="held")
+    again = {**last, "name": "late", "people": "members"}
+    refused = fresh.owner.post("/v1/datasets", again)
+    assert (refused.status, refused.code) == (403, "not-permitted")
+    assert "late" not in [one["name"] for one in fresh.owner.get("/v1/datasets").form["data"]]
+    with open_service(fresh.service.config) as other:
+        assert "late" not in other.served.names()
+    assert fresh.owner.delete(f"/v1/budget/reservations/{held.form['id']}").status == 200
+    assert fresh.owner.post("/v1/datasets", again).form["people"] == "more"

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from hushcount.app.serving.invitations import invite
-from hushcount.app.serving.tokens import Wanted, make_token
 
+from hushcount.app.serving.callers.invitations import invite
+from hushcount.app.serving.callers.tokens import Wanted, make_token
 from tests.api.served import COUNT, TOP, staged_alone
 
 HOSTS = (

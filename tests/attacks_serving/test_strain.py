@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
 from hushcount.app.serving.questions.deriving import width_of_sum
+from hushcount.mechanisms.counts.gaussian_threshold import tail_above
+from hushcount.mechanisms.counts.tsgd import end_mass
+from hushcount.noise import enclosures
 from tests.api.served import COUNT, TOP, released
 
 # A loop that is held up for longer holds up everybody; far above what a body of a megabyte takes.
@@ -68,9 +73,9 @@ def test_sums_of_rows_with_wide_noise_take_bounded_memory(fresh):
 @pytest.mark.parametrize("widths", [(400,) * 1000, (50_000,) * 5, (10, 100_000, 100_000)])
 def test_a_coarse_sum_is_a_little_wider_and_never_narrower(monkeypatch, law, widths):
     """Several values taken together are no reason to promise more."""
-    monkeypatch.setattr("hushcount.app.serving.questions.deriving._FARTHEST", 2**24)
+    monkeypatch.setattr("hushcount.app.serving.deriving._FARTHEST", 2**24)
     exact = width_of_sum.__wrapped__(law, widths, 0.95)
-    monkeypatch.setattr("hushcount.app.serving.questions.deriving._FARTHEST", 2**17)
+    monkeypatch.setattr("hushcount.app.serving.deriving._FARTHEST", 2**17)
     coarse = width_of_sum.__wrapped__(law, widths, 0.95)
     assert exact <= coarse <= exact * 1.05
 
@@ -97,3 +102,36 @@ def test_a_page_of_long_questions_is_short(fresh):
         after = reply.form["next"]
         place = None if after is None else f"/v1/queries?limit=1000&after={after}"
     assert len(seen) == len(set(seen)) == len(keys)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-2", "1e-3", "1e-6", "1e-9"])
+@pytest.mark.parametrize("question", [COUNT, {**COUNT, "max_items_per_user": 3}, TOP, {**COUNT, "question": "vocab"}])
+def test_a_price_is_found_soon_however_small_the_budget(fresh, question, epsilon):
+    """Pricing is free and for readers too, and exact arithmetic with long numbers lets no other thread go on."""
+    began = time.process_time()
+    # Some cannot be asked for so little, which is found soon, too.
+    assert fresh.reader.post("/v1/queries", {**question, "epsilon": epsilon, "delta": "1e-30"}).status in {200, 400}
+    assert time.process_time() - began < 4 * MOMENT
+
+
+def test_the_tail_of_wide_noise_is_the_one_of_narrow_noise():
+    """Where the sum gives way to the integral, nothing becomes less careful."""
+    for level in (0, 20_000, 60_000, 100_000):
+        narrow, wide = tail_above(2.0**14, level), tail_above(2.0**14 + 1e-9, level)
+        assert narrow <= wide * (1 + 1e-9) <= narrow * 1.001
+
+
+@pytest.mark.parametrize("bound", [1, 10, 300])
+def test_the_end_of_truncated_noise_is_what_it_was(bound):
+    """Enclosed anew it is as large as by powers, to forty digits."""
+    low, high = enclosures.exp(Fraction(-1, 10), 40)
+    powers = (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
+    assert abs(end_mass(Decimal("0.1"), bound) / powers - 1) < Fraction(1, 10**35)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-2", "1e-4", "1e-7"])
+def test_an_answer_is_found_soon_however_small_the_budget(fresh, epsilon):
+    """Noise as wide as one likes is drawn as fast as any."""
+    began = time.process_time()
+    assert released(fresh.analyst, {**COUNT, "epsilon": epsilon}).status == 200
+    assert time.process_time() - began < 5 * MOMENT

@@ -56,6 +56,7 @@ _WHICH: tuple[tuple[type[errors.HushcountError], str], ...] = (
     (errors.Frozen, "frozen"),
     (errors.BudgetExhausted, "budget-exhausted"),
     (errors.NotPermitted, "not-permitted"),
+    (errors.JoinRefused, "not-permitted"),
     (errors.NotFound, "not-found"),
     (errors.UnknownDataset, "not-found"),
     (errors.KeyReused, "key-reused"),

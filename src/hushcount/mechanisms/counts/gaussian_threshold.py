@@ -22,6 +22,9 @@ from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import NoiseSource
 
+# Beyond this the integral is as good as the sum.
+_WIDE = 2.0**14
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianThresholdPlan:
@@ -65,6 +68,12 @@ def tail_above(stddev: float, level: int) -> float:
     The normaliser is sqrt(2 pi) sigma (1 + 2 sum exp(-2 pi² sigma² j²)) by Poisson summation, so dividing by its first
     part rounds up.
     """
+    if stddev > _WIDE and level >= 0:
+        # Above zero the density falls, so a sum is at most its first term and the integral from there on. Adding up one
+        # by one would take as much memory as the noise is wide, and a small budget makes it as wide as one likes.
+        start = (level + 1) / stddev
+        first = math.exp(-start * start / 2) / (math.sqrt(2 * math.pi) * stddev)
+        return (first + math.erfc(start / math.sqrt(2)) / 2) * (1 + 1e-9)
     last = max(level, 0) + math.ceil(40 * stddev) + 2
     steps = np.arange(level + 1, last, dtype=np.float64) / stddev
     return float(np.exp(-steps * steps / 2).sum()) / (math.sqrt(2 * math.pi) * stddev) * (1 + 1e-9)

@@ -78,8 +78,12 @@ def plan_tsgd(
 
 def end_mass(epsilon: Decimal, bound: int) -> Fraction:
     """P[X = k] of the k-TSGD, rounded up: e^(-k eps) (1 - e^-eps) / (1 + e^-eps - 2 e^(-(k+1) eps))."""
-    low, high = enclosures.exp(-Fraction(epsilon), 40)
-    return (high**bound) * (1 - low) / (1 + low - 2 * high ** (bound + 1))
+    rate = Fraction(epsilon)
+    low, _ = enclosures.exp(-rate, 40)
+    # Enclosed anew: as powers of the first they would have as many digits as the bound, which has no end.
+    _, last = enclosures.exp(-rate * bound, 40)
+    _, beyond = enclosures.exp(-rate * (bound + 1), 40)
+    return last * (1 - low) / (1 + low - 2 * beyond)
 
 
 def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:

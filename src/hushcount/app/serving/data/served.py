@@ -94,7 +94,15 @@ class Served:
             NotFound: there is none, or the caller has no role for it.
             NotPermitted: their role does not allow it.
         """
-        offer = self.find(name)
+        try:
+            offer = self.find(name)
+        except NotFound:
+            raise
+        except HushcountError:
+            # Nobody can have a role for data that was never met, but through one for everything.
+            if not roles_on(service, caller, None):
+                raise NotFound(_NOTHING) from None
+            raise
         require(service, caller, offer, *roles, deed=deed)
         return offer
 
@@ -113,17 +121,20 @@ class Served:
 
         Raises:
             InvalidParameter: the configuration has one of that name, which goes before.
+            JoinRefused: it cannot be made one with others about the same people now. Nothing is offered.
         """
         if any(given.name == declared.name for given in self._config.datasets):
             hint = "What the configuration serves is changed there. Nothing was changed."
             raise InvalidParameter("name", declared.name, "one that the configuration does not have", hint)
         offer = enrol(make_offer(declared, self._places), self._stores, self._setting)
+        with self._lock:
+            met = [*self._met.values(), offer]
+        # Before it is offered: what is about the same people must not be served with a budget of its own.
+        join_people(met, self._setting)
         if self._setting.ledger is not None:
             keep_offer(self._setting.ledger.records, declared, by=by)
         with self._lock:
             self._met[declared.name] = offer
-            met = list(self._met.values())
-        join_people(met, self._setting)
         return offer
 
     def _declared(self) -> Mapping[str, DatasetConfig]:
