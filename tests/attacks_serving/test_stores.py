@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-import pytest
-
 from hushcount.app import answer as spine
 from tests.api.served import COUNT, staged
 
@@ -20,7 +18,6 @@ def two_stores(config):
     return replace(config, stores=(*config.stores, other), datasets=tuple(datasets))
 
 
-@pytest.mark.xfail(strict=True, reason="all stores share 32 threads, and each store lets more than that wait")
 def test_a_slow_store_keeps_nobody_from_another(tmp_path, monkeypatch):
     """Who waits in one line takes no place in another."""
     go, real = threading.Event(), spine._draw  # noqa: SLF001  where data is read

@@ -63,6 +63,15 @@ class Means:
             raise LookupError("a service without a ledger")
         return self.setting.ledger
 
+    def threads(self, job: Job) -> tuple[str, int]:
+        """The store that a job asks, and how many may read it or stand in its line; one of its own if it is gone."""
+        try:
+            store = self.find(Order.from_json(job.body).tasks[0].dataset).store
+        except HushcountError:
+            # Why, is found out where it is answered.
+            return "", 1
+        return store.name, store.max_running + store.max_waiting
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:

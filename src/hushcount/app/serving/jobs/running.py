@@ -25,8 +25,8 @@ BEAT = timedelta(seconds=1)
 # So long may a worker be silent: a machine that is only slow must not be taken for dead, or data is read twice.
 SILENCE = timedelta(seconds=10)
 _OFTEN = timedelta(minutes=1)
-# How many questions may be under way in one worker, in all stores together.
-_THREADS = 32
+# How many questions of one store may be under way or stand in its line in one worker.
+_MOST_THREADS = 128
 _log = logging.getLogger("hushcount.serving")
 
 
@@ -63,7 +63,7 @@ class Runner:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._chores, self._due = chores, time.monotonic()
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="question")
+        self._pools: dict[str, ThreadPoolExecutor] = {}
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -76,15 +76,19 @@ class Runner:
         return self._closing.is_set()
 
     def run(self, job: Job) -> None:
-        """Run a job that is this worker's."""
+        """Run a job that is this worker's, in a thread of its store: who waits for one keeps nobody from another."""
+        store, threads = self._means.threads(job)
         with self._lock:
             if job.id in self._own or self._closing.is_set():
                 return
             run = self._own[job.id] = _Run(stage=job.stage, done=Future())
+            if store not in self._pools:
+                self._pools[store] = ThreadPoolExecutor(min(threads, _MOST_THREADS), thread_name_prefix="question")
+            pool = self._pools[store]
         if job.stop:
             # Wished for while another worker had it: whether that is still free is found out before data is read.
             run.stopped.set()
-        self._pool.submit(self._run, job, run)
+        pool.submit(self._run, job, run)
 
     def park(self, job: Job) -> None:
         """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""
@@ -129,7 +133,8 @@ class Runner:
             while not done.done() and not deadline.wait(0.02):
                 pass
         timer.cancel()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
         try:
             self._ledger.jobs.leave(self.worker)
         except HushcountError:
