@@ -17,6 +17,7 @@ from hushcount.ledger.jobs import Job
 ENDED = ("done", "failed", "cancelled")
 # How often a row is looked at that another worker writes, and the longest pause between two looks at one of our own.
 _POLL = 0.1
+_SOON = 0.002
 _LOOK = 1.0
 
 
@@ -61,7 +62,9 @@ async def pause(request: Request, shown: Shown, most: float) -> None:
         return
     running = service_of(request).runner.under_way(shown.job.id)
     if running is None:
-        await asyncio.sleep(min(most, _POLL))
+        # One of our own has ended since it was looked at; one of another worker's is looked at now and then.
+        ours = shown.job.worker == service_of(request).runner.worker
+        await asyncio.sleep(min(most, _SOON if ours else _POLL))
         return
     # `wait` leaves what it waits for alone, also when the caller hangs up: the job is everybody's.
     await asyncio.wait({asyncio.wrap_future(running)}, timeout=min(most, _LOOK))
