@@ -102,7 +102,7 @@ clean:  ## Remove everything that these commands made
 # What the demos need, and no more: a newcomer waits for it.
 $(SHOWN): pyproject.toml requirements-demo.lock | $(BIN)/python
 	@test -e $(INSTALLED) || { echo "Installing what the demo needs into $(VENV) (once)" \
-		&& $(PIP) install --no-deps --require-hashes -r requirements-demo.lock \
+		&& $(PIP) install --no-compile --no-deps --require-hashes -r requirements-demo.lock \
 		&& $(PIP) install --no-deps --no-build-isolation -e .; }
 	@touch $@
 
