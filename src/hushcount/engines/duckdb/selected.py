@@ -8,9 +8,6 @@ from hushcount.engines.duckdb.sql import Typed, filter_sql, quoted, text_sql
 from hushcount.engines.text import grams_sql, words_sql
 from hushcount.model.queries import Selection, TextItems
 
-# Kinds of columns that have few values, whoever they are about.
-_FEW = {"boolean", "date"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedRows:
@@ -21,14 +18,12 @@ class SelectedRows:
         parameters: the values of its parameters.
         table: what they were selected from.
         integer: the column of people, if they are integers of at most 64 bits; they stay integers.
-        few_items: whether there are few items for sure, since the column's kind has few values.
     """
 
     sql: str
     parameters: list[object]
     table: str
     integer: str | None
-    few_items: bool = False
 
 
 def select_rows(selection: Selection, columns: Typed, table: str) -> SelectedRows:
@@ -36,7 +31,7 @@ def select_rows(selection: Selection, columns: Typed, table: str) -> SelectedRow
     person = columns[selection.user]
     integer = quoted(selection.user) if person.is_small_integer else None
     who = integer or text_sql(person)
-    where, parameters, few_items = "TRUE", list[object](), False
+    where, parameters = "TRUE", list[object]()
     if selection.where is not None:
         where, parameters = filter_sql(selection.where, columns)
     if isinstance(selection.item, TextItems):
@@ -44,7 +39,7 @@ def select_rows(selection: Selection, columns: Typed, table: str) -> SelectedRow
         split = f"SELECT {who} AS person, {words} AS words FROM {table} WHERE {where}"  # noqa: S608
         sql = f"SELECT person, unnest({grams_sql(selection.item, 'words')}) AS item FROM ({split})"  # noqa: S608
     else:
-        item, few_items = text_sql(columns[selection.item]), columns[selection.item].kind in _FEW
+        item = text_sql(columns[selection.item])
         sql = f"SELECT {who} AS person, {item} AS item FROM {table} WHERE {where}"  # noqa: S608
     sql = f"SELECT person, item FROM ({sql}) WHERE person IS NOT NULL AND item IS NOT NULL"  # noqa: S608
-    return SelectedRows(sql=sql, parameters=parameters, table=table, integer=integer, few_items=few_items)
+    return SelectedRows(sql=sql, parameters=parameters, table=table, integer=integer)

@@ -27,7 +27,7 @@ def ways(monkeypatch, engine, selection, top):
     """The histogram as integers and by SQL."""
     found = []
     for pushed in (False, True):
-        monkeypatch.setattr(counting, "_pushes_down", lambda rows, top, pushed=pushed: pushed)
+        monkeypatch.setattr(counting, "_pushes_down", lambda rows, pushed=pushed: pushed)
         made = engine.histogram(selection, top=top)
         found.append((made.items.tolist(), made.counts.tolist(), made.complete))
     return found
@@ -53,7 +53,7 @@ def test_both_ways_give_the_same(monkeypatch, engine, person, item, top):
         ("name", "item", 10, True),
         ("name", "item", None, True),
         ("huge", "item", 10, True),
-        ("number", "item", 10, True),
+        ("number", "item", 10, False),
         ("number", "item", None, False),
         ("number", "day", 10, False),
         ("number", "truth", 10, False),
