@@ -119,3 +119,21 @@ def test_names_of_anything_else_are_not_found(fresh, said):
     """What is no list of texts is no failure inside."""
     name = "h_" + base64.b32encode(json.dumps(said).encode()).decode().rstrip("=").lower()
     assert fresh.program.delete(f"/v1/budget/reservations/{name}").status == 404
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_the_name_of_a_reservation_that_was_given_back_settles_no_question(fresh, batch):
+    """An owner may hold budget and ask: what is asked under a key that is free again has not its old name."""
+    cost, key = {"rho": "0.1", "delta": "0.000001"}, "k#0" if batch else "k"
+    wish = {"dataset": "events", "cost": cost, "what": "nightly", "lifetime": "1h"}
+    name = fresh.owner.post("/v1/budget/reservations", wish, Idempotency_Key=key).form["id"]
+    assert fresh.owner.delete(f"/v1/budget/reservations/{name}").status < 300
+    if batch:
+        body = {"mode": "release", "questions": [TOP, {**TOP, "k": 4}]}
+        asked = fresh.owner.post("/v1/batches", body, Idempotency_Key="k", Prefer="wait=30")
+    else:
+        asked = released(fresh.owner, key=key)
+    assert asked.status == 200, asked.body
+
+    settled = fresh.owner.post(f"/v1/budget/reservations/{name}/settle", {"cost": {"rho": "0"}})
+    assert (settled.status, settled.code) == (404, "not-found")

@@ -157,6 +157,10 @@ def _own(service: Service, caller: Caller, name: str) -> Reservation | StoredRel
     if holder != caller.name:
         raise missing
     require(service, caller, service.served.by_id(dataset), "owner", "program", deed="hold budget")
+    # The key of a reservation that was given back may name a question since, or one of several: that is not a program's
+    # to settle, and what would be settled is not its answer.
+    if any(service.ledger.jobs.of_key(analyst, one) for one in (key, key.rpartition("#")[0]) if one):
+        raise missing
     held = service.ledger.recall(analyst, key)
     if held is None:
         raise missing
