@@ -116,8 +116,9 @@ class Jobs(Protocol):
     def waiting(self, *, stale: timedelta) -> tuple[Job, ...]:
         """The jobs that may be claimed, oldest first: they wait, and nobody runs the same question.
 
-        Jobs of workers that were silent for longer than `stale` wait from now on. One that was to stop is among them:
-        whoever claims it finds out whether it can still be stopped for nothing.
+        Jobs of workers that were silent for longer than `stale` wait from now on; so do those whose workers told last
+        under a clock that was further ahead than that. One that was to stop is among them: whoever claims it finds out
+        whether it can still be stopped for nothing.
         """
 
     def stop(self, id: str) -> Job:  # noqa: A002

@@ -29,6 +29,9 @@ _LONGEST_QUESTION = 500
 _ALONE = "NOT EXISTS (SELECT 1 FROM jobs AS others WHERE others.question = jobs.question AND others.state = 'running')"
 _FREE = f"state = 'waiting' AND {_ALONE}"
 _FAILED = f"state = 'failed' AND {_ALONE}"
+# A beat of the future was told under a clock that has been set back since: its worker, if it lives, tells again at
+# once, and if it died then nobody else could take its job up before that moment comes.
+_SILENT = "state = 'running' AND (beat < ? OR beat > ?)"
 
 
 class SqlJobs:
@@ -135,14 +138,14 @@ class SqlJobs:
         least = stale // timedelta(microseconds=1)
         with self._database.reading() as transaction:
             now = transaction.now()
-            if not transaction.fetch("SELECT 1 FROM jobs WHERE state = 'running' AND beat < ? LIMIT 1", now - least):
+            if not transaction.fetch(f"SELECT 1 FROM jobs WHERE {_SILENT} LIMIT 1", now - least, now + least):  # noqa: S608
                 return _free(transaction)
 
         def verb(transaction: Transaction) -> tuple[Job, ...]:
             now = transaction.now()
             silent: Statement = (
-                "UPDATE jobs SET state = 'waiting', changed = ? WHERE state = 'running' AND beat < ?",
-                (now, now - least),
+                f"UPDATE jobs SET state = 'waiting', changed = ? WHERE {_SILENT}",  # noqa: S608 (own words)
+                (now, now - least, now + least),
             )
             transaction.write([silent])
             return _free(transaction)

@@ -176,6 +176,21 @@ def test_a_silent_workers_job_is_taken_over_by_one(store, ledger, clock):
     assert ledger.jobs.find("q_2").worker == "alive"
 
 
+def test_a_worker_that_died_under_a_clock_set_ahead_is_taken_over(jobs, clock):
+    """Its last word is dated three days from now: without a second look nobody could go on before that."""
+    jobs.begin(new(), worker="dead")
+    jobs.begin(new("q_2"), worker="alive")
+    clock.forward(days=3)
+    jobs.tell({}, worker="dead")
+    jobs.tell({}, worker="alive")
+    clock.forward(days=-3)
+    jobs.tell({}, worker="alive")
+
+    assert [job.id for job in jobs.waiting(stale=STALE)] == ["q_1"]
+    assert jobs.claim("q_1", worker="w3")
+    assert jobs.find("q_2").worker == "alive"
+
+
 def test_stages_are_told_and_wishes_heard(jobs, clock):
     """One call says that the worker lives, at which stage its jobs are, and hears which should stop."""
     for name in ("q_1", "q_2", "q_3"):
