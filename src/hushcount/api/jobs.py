@@ -19,20 +19,20 @@ from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.queries import Shown
 from hushcount.app.serving.questions.releases import answered, cost_form
 from hushcount.errors import Busy
-from hushcount.ledger.jobs import Job
 
 _AGAIN = "1"
 
 
-async def taken(request: Request, order: Order, *, key: str) -> Job:
-    """A question that is taken, or joined if its key came before.
+async def taken(request: Request, order: Order, *, key: str) -> Shown:
+    """A question that is taken, or joined if its key came before, as it may be seen now.
 
     Raises:
         Busy: the process is about to end; another one takes it.
     """
     if worker_of(request).stopping:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
-    return await light(request, queries.release, service_of(request), caller_of(request), order, key=key)
+    service, caller = service_of(request), caller_of(request)
+    return await light(request, lambda: queries.show(service, queries.release(service, caller, order, key=key)))
 
 
 async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response:
