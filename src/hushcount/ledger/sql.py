@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
 from hushcount.ledger import history, replay, reserving, settling, timekeeping
+from hushcount.ledger.asks import of_key, of_number
 from hushcount.ledger.book import Book, lock_book, look
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.datasets import look_population, open_population
@@ -33,7 +34,7 @@ from hushcount.ledger.sql_jobs import SqlJobs
 from hushcount.ledger.sql_records import SqlRecords
 from hushcount.ledger.sql_rules import SqlRules
 from hushcount.ledger.standing import require
-from hushcount.ledger.store import Database, Transaction, run
+from hushcount.ledger.store import Database, Statement, Transaction, run
 from hushcount.model.costs import Cost
 
 _T = TypeVar("_T")
@@ -79,7 +80,7 @@ class SqlLedger(SqlRules):
         dataset = datasets.pop()
 
         def verb(transaction: Transaction) -> tuple[Reservation | StoredRelease, ...]:
-            book = open_population(transaction, dataset)
+            book = open_population(transaction, dataset, following=[of_key(ask.analyst, ask.key) for ask in asks])
             settling.sweep(book)
             return tuple(reserving.reserve(book, ask) for ask in asks)
 
@@ -92,13 +93,13 @@ class SqlLedger(SqlRules):
 
     def touch(self, reservation: Reservation) -> None:
         """See `Ledger.touch`."""
-        _on_book(self._database, reservation.entity, lambda book: settling.touch(book, reservation))
+        _on_reservation(self._database, reservation, lambda book: settling.touch(book, reservation))
 
     def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes) -> StoredRelease:
         """See `Ledger.settle`."""
-        release, problem = _on_book(
+        release, problem = _on_reservation(
             self._database,
-            reservation.entity,
+            reservation,
             lambda book: settling.settle(book, reservation, cost=cost, payload=payload),
         )
         if release is None:
@@ -107,7 +108,7 @@ class SqlLedger(SqlRules):
 
     def refund(self, reservation: Reservation) -> None:
         """See `Ledger.refund`."""
-        _on_book(self._database, reservation.entity, lambda book: settling.refund(book, reservation))
+        _on_reservation(self._database, reservation, lambda book: settling.refund(book, reservation))
 
     def balance(self, account: Account) -> Balance:
         """See `Ledger.balance`."""
@@ -154,11 +155,16 @@ class SqlLedger(SqlRules):
         self._database.close()
 
 
-def _on_book(database: Database, entity: str, verb: Callable[[Book], _T]) -> _T:
-    """Run a verb on a book, locked, with all expired reservations charged."""
+def _on_reservation(database: Database, held: Reservation, verb: Callable[[Book], _T]) -> _T:
+    """As `_on_book`, for a verb that looks at one ask."""
+    return _on_book(database, held.entity, verb, following=[of_number(held.entity, held.number)])
+
+
+def _on_book(database: Database, entity: str, verb: Callable[[Book], _T], *, following: Sequence[Statement] = ()) -> _T:
+    """Run a verb on a book, locked, with all expired reservations charged; `following` is what it fetches first."""
 
     def swept(transaction: Transaction) -> _T:
-        book = lock_book(transaction, entity)
+        book = lock_book(transaction, entity, following=following)
         if book is None:
             raise ReservationClosed("this ledger does not know the reservation; it was made in another ledger.")
         settling.sweep(book)
