@@ -12,7 +12,7 @@ from hushcount.api.problems import problem_form, problem_response
 from hushcount.api.refusals import seen_problem
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
-from hushcount.api.work import caller_of, light, service_of, worker_of
+from hushcount.api.work import caller_of, light, service_of, taking, worker_of
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
@@ -32,7 +32,11 @@ async def taken(request: Request, order: Order, *, key: str) -> Shown:
     if worker_of(request).stopping:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service, caller = service_of(request), caller_of(request)
-    return await light(request, lambda: queries.show(service, queries.release(service, caller, order, key=key)))
+
+    def deed() -> Shown:
+        return queries.show(service, queries.release(service, caller, order, key=key))
+
+    return await taking(request, order.tasks[0].dataset, deed)
 
 
 async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response:
