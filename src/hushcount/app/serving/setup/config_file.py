@@ -382,10 +382,12 @@ def _place_of(table: _Table, key: str) -> Callable[[object], str]:
             return str(table.folder / given)
         try:
             parts = urlsplit(given)
-            typed = parts.password is not None or any("pass" in name.lower() for name, _ in parse_qsl(parts.query))
+            # A parameter may name the folder of a socket; none may be a password, or hold one behind a space.
+            said = parse_qsl(parts.query)
+            typed = parts.password is not None or any("pass" in name.lower() or is_address(word) for name, word in said)
         except ValueError:
             raise InvalidParameter("address", "an address", "one such as postgresql://user@host/name") from None
-        if typed or is_address(given):
+        if typed or is_address(given.partition("?")[0]):
             raise _typed(f"a password within {key} in {table.title}", "password_file")
         return given
 
