@@ -36,6 +36,8 @@ async def health() -> Response:
 async def ready(request: Request) -> Response:
     """Whether questions can be taken: the ledger is reached and the server is not about to stop."""
     worker = worker_of(request)
+    if worker.service is None and not worker.stopping:
+        return problem_response(request, Problem(code="ledger-unavailable", detail="The ledger is not there yet."))
     if worker.service is None or worker.stopping or worker.service.runner.leaving:
         return problem_response(request, Problem(code="busy", detail="The server starts or stops."))
     with anyio.move_on_after(_READY_WITHIN):

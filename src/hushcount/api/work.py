@@ -21,6 +21,7 @@ from hushcount.app.serving.callers.rates import Rates
 from hushcount.app.serving.callers.signing import Door
 from hushcount.app.serving.questions.releases import Answered
 from hushcount.app.serving.service import Service
+from hushcount.errors import LedgerUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,10 +60,17 @@ def worker_of(request: Request) -> Worker:
 
 
 def service_of(request: Request) -> Service:
-    """The service, open."""
+    """The service, open.
+
+    Raises:
+        LedgerUnavailable: it waits for its ledger.
+    """
     service = worker_of(request).service
     if service is None:
-        raise LookupError("a service that is not open yet")
+        raise LedgerUnavailable(
+            "the server waits for its ledger, without which it answers nothing. Nothing was charged; ask again in a "
+            "while."
+        )
     return service
 
 

@@ -135,14 +135,18 @@ def _invite(config: Config, person: str) -> None:
 
 
 def _opened(config: Config) -> Service:
-    """Open the service; a failure is told in a sentence, since it is the last that is seen of this process."""
+    """Open the service; a failure is told in a sentence, since it is the last that is seen of this process.
+
+    What passes is not: whoever waits for it says so.
+    """
     from hushcount.app.serving.opening import open_service
     from hushcount.errors import HushcountError
 
     try:
         return open_service(config)
     except HushcountError as error:
-        click.echo(f"hushcount: {error}", err=True)
+        if not getattr(error, "passes", False):
+            click.echo(f"hushcount: {error}", err=True)
         raise
 
 
@@ -182,7 +186,8 @@ def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a soc
         return any(process.exitcode == _FAILED for process in all_workers.processes)
     one = Server(server)
     one.run([socket])
-    return not one.started
+    # It may also have ended for what was wrong with a ledger that it had waited for.
+    return not one.started or one.lifespan.should_exit
 
 
 def _server(config: Config) -> uvicorn.Config:
