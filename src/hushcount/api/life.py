@@ -1,4 +1,4 @@
-"""The life of a worker: its service is opened when it starts, as soon as the ledger can be reached, and closed at the end.
+"""The life of a worker: its service is opened as soon as the ledger can be reached, and closed at the end.
 
 A ledger that is only away is waited for, alive and not ready: to end would take the other workers along, and nobody
 starts the server again. A ledger that is wrong ends it at once, since waiting makes nothing right.
