@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from hushcount.api.work import Worker
+    from hushcount.app.serving.jobs.running import Telling
     from hushcount.app.serving.service import Service
-    from hushcount.app.serving.setup.config import Config
+    from hushcount.app.serving.setup.config import Config, Listen
 
 # How workers, which are processes of their own, learn what they serve.
 _SAID = "HUSHCOUNT_SERVE"
@@ -70,8 +71,10 @@ def worker() -> FastAPI:
     sys.setswitchinterval(_SWITCH)
     config = _config(json.loads(os.environ[_SAID]), os.environ)
     set_up(config.observe.logs)
-    observe = make_metrics().observe if os.environ.get(_SHARED) else None
-    return opening_app(config, lambda: _opened(config), observe=observe, opened=_hear)
+    metrics = make_metrics() if os.environ.get(_SHARED) else None
+    telling = None if metrics is None else metrics.telling
+    observe = None if metrics is None else metrics.observe
+    return opening_app(config, lambda: _opened(config, telling), observe=observe, opened=_hear)
 
 
 def _hear(worker: Worker) -> None:
@@ -134,7 +137,7 @@ def _invite(config: Config, person: str) -> None:
     click.echo("The reply has their first token, which is shown that once.")
 
 
-def _opened(config: Config) -> Service:
+def _opened(config: Config, telling: Telling | None = None) -> Service:
     """Open the service; a failure is told in a sentence, since it is the last that is seen of this process.
 
     What passes is not: whoever waits for it says so.
@@ -143,7 +146,7 @@ def _opened(config: Config) -> Service:
     from hushcount.errors import HushcountError
 
     try:
-        return open_service(config)
+        return open_service(config, telling=telling)
     except HushcountError as error:
         if not getattr(error, "passes", False):
             click.echo(f"hushcount: {error}", err=True)
@@ -164,9 +167,7 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
         if config.observe.metrics is not None:
             os.environ[_SHARED] = shared
             with told():
-                from hushcount.api.metrics import serve_metrics
-
-                serve_metrics(config.observe.metrics, shared=shared)
+                _serve_metrics(config, config.observe.metrics, shared)
         # uvicorn hears signals itself, and raises them once more when it has ended in good order.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
@@ -174,6 +175,17 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
             # Workers are replaced one by one; the only one stays, instead of ending with whoever it answers.
             signal.signal(signal.SIGHUP, lambda *_: None)
         return _FAILED if _failed(server, socket) else 0
+
+
+def _serve_metrics(config: Config, listen: Listen, shared: str) -> None:
+    """Serve what the workers add up, and what this first process sees of the ledger."""
+    from hushcount.api.metrics import serve_metrics
+    from hushcount.app.serving.lookout import Lookout
+    from hushcount.app.serving.opening import open_setting
+
+    lookout = Lookout(lambda: open_setting(config))
+    serve_metrics(listen, shared=shared, seen=lambda: lookout.seen)
+    lookout.start()
 
 
 def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a socket
