@@ -1,7 +1,8 @@
 """Metrics for those who run the service: requests by route and status, refusals by code, coarse durations.
 
-Of the ledger: what became of reservations, and how many releases each data set has left, once a minute. Never rows, items, filters or people; and never how long questions take, which would tell of the data. They are served
-at an address of their own, which callers cannot reach.
+Of the ledger: what became of reservations, and how many releases each data set has left, once a minute. Never rows,
+items, filters or people; and never how long questions take, which would tell of the data. They are served at an
+address of their own, which callers cannot reach.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import anyio.to_thread
 from fastapi import Request
 
 from hushcount.api.kept import Kept, Rendering
+from hushcount.api.listeners import Listeners
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.rates import Rates
 from hushcount.app.serving.callers.signing import Door
@@ -36,6 +37,7 @@ class Worker:
         service: the service; None until it is open.
         door: what signing in remembers.
         rates: how many requests each caller may send.
+        listeners: the open streams of events.
         light: places for light work. Each place has its own connection to the ledger, so they are bounded.
         heavy: places for what computes.
         answers: stored answers, by the name of their release. Who may read one is asked each time.
@@ -46,6 +48,7 @@ class Worker:
     service: Service | None = None
     door: Door = field(default_factory=Door)
     rates: Rates = field(default_factory=lambda: Rates(each=0))
+    listeners: Listeners = field(default_factory=Listeners)
     light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
     heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
     answers: Kept[Answered] = field(default_factory=lambda: Kept(lambda one: len(one.stored.payload)))
