@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
+    from hushcount.api.edge import Observer
     from hushcount.api.work import Worker
     from hushcount.app.serving.jobs.running import Telling
     from hushcount.app.serving.service import Service
@@ -63,6 +64,7 @@ def serve(**given: Any) -> None:  # noqa: ANN401  click hands over all options b
 def worker() -> FastAPI:
     """The application of one worker; uvicorn calls it in each process."""
     from hushcount.api.app import opening_app
+    from hushcount.api.edge import together
     from hushcount.api.logs import set_up
     from hushcount.api.metrics import make_metrics
 
@@ -73,8 +75,17 @@ def worker() -> FastAPI:
     set_up(config.observe.logs)
     metrics = make_metrics() if os.environ.get(_SHARED) else None
     telling = None if metrics is None else metrics.telling
-    observe = None if metrics is None else metrics.observe
+    observe = together(None if metrics is None else metrics.observe, _tracing(config.observe.otlp))
     return opening_app(config, lambda: _opened(config, telling), observe=observe, opened=_hear)
+
+
+def _tracing(collector: str | None) -> Observer | None:
+    """What sends traces, if that was asked for. What is left is sent when the process ends."""
+    if collector is None:
+        return None
+    from hushcount.api.tracing import start_tracing
+
+    return start_tracing(collector).observe
 
 
 def _hear(worker: Worker) -> None:
@@ -156,7 +167,7 @@ def _opened(config: Config, telling: Telling | None = None) -> Service:
 def _serve(config: Config, said: Mapping[str, Any]) -> int:
     """Run until a signal; the exit code."""
     with told():
-        _require_server()
+        _require_server(config)
         os.environ[_SAID] = json.dumps(dict(said))
         server = _server(config)
         socket = server.bind_socket()
@@ -224,7 +235,7 @@ def _server(config: Config) -> uvicorn.Config:
     )
 
 
-def _require_server() -> None:
+def _require_server(config: Config) -> None:
     """Tell before anything starts that packages are missing."""
     from importlib.util import find_spec
 
@@ -233,6 +244,9 @@ def _require_server() -> None:
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtra(package, "pip install 'hushcount[server]'")
+    # Workers import it for themselves; where there is one worker this process is it.
+    if config.observe.otlp is not None and find_spec("opentelemetry") and not find_spec("opentelemetry.sdk"):
+        raise MissingExtra("opentelemetry-sdk", "pip install 'hushcount[otel]'")
 
 
 def _announce(config: Config, port: int) -> None:

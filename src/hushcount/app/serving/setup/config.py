@@ -223,9 +223,10 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observe:
-    """What those who run the service see: where metrics are served, and the form of logs."""
+    """What those who run the service see: where metrics are served, where traces are sent, and the form of logs."""
 
     metrics: Listen | None = None
+    otlp: str | None = None
     logs: Literal["text", "json"] = "text"
 
 
@@ -327,6 +328,7 @@ def explain(config: Config) -> list[str]:
         _timing_words(privacy.timing),
         f"Analysts may choose {', '.join(privacy.presets)}.",
         f"Metrics are served at {config.observe.metrics}." if config.observe.metrics else "No metrics are served.",
+        f"Traces are sent to {config.observe.otlp}." if config.observe.otlp else "No traces are sent.",
         f"Logs are written as {config.observe.logs}.",
     ]
     if not server.listen.loopback:

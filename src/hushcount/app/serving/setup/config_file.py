@@ -40,6 +40,7 @@ from hushcount.app.serving.setup.config import (
     refuse_open,
 )
 from hushcount.app.serving.setup.config_words import (
+    collector,
     count,
     issuer,
     listen,
@@ -335,6 +336,7 @@ def _privacy(table: _Table) -> Privacy:
 def _observe(table: _Table) -> Observe:
     observe = Observe(
         metrics=table.take("metrics", listen, None),
+        otlp=table.take("otlp", collector, None),
         logs=cast("Any", table.take("logs", one_of("text", "json"), "text")),
     )
     table.close()
