@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hushcount.api.work import Worker
     from hushcount.app.serving.jobs.running import Telling
     from hushcount.app.serving.service import Service
-    from hushcount.app.serving.setup.config import Config, Listen
+    from hushcount.app.serving.setup.config import AlertsTo, Config, Listen
 
 # How workers, which are processes of their own, learn what they serve.
 _SAID = "HUSHCOUNT_SERVE"
@@ -179,6 +179,9 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
             os.environ[_SHARED] = shared
             with told():
                 _serve_metrics(config, config.observe.metrics, shared)
+        if config.alerts is not None:
+            with told():
+                _start_alerts(config, config.alerts)
         # uvicorn hears signals itself, and raises them once more when it has ended in good order.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
@@ -197,6 +200,16 @@ def _serve_metrics(config: Config, listen: Listen, shared: str) -> None:
     lookout = Lookout(lambda: open_setting(config))
     serve_metrics(listen, shared=shared, seen=lambda: lookout.seen)
     lookout.start()
+
+
+def _start_alerts(config: Config, where: AlertsTo) -> None:
+    """Let this first process tell what owners should know at once."""
+    from hushcount.app.serving.alerts.alerts import Alerts
+    from hushcount.app.serving.alerts.hooks import Hook
+    from hushcount.app.serving.opening import open_setting
+    from hushcount.app.serving.setup.keyfiles import read_password
+
+    Alerts(lambda: open_setting(config), Hook(url=where.to, secret=read_password(where.secret_file))).start()
 
 
 def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a socket

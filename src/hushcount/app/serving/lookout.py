@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushcount.app.serving.callers.tokens import ledger_of
+from hushcount.app.serving.news import News
 from hushcount.app.setting import Setting
 from hushcount.app.words import room
 from hushcount.errors import HushcountError
-from hushcount.ledger.ledger import EVERY, Account, Ledger, Page
+from hushcount.ledger.ledger import Account, Ledger
 
 _EVERY: Final = 60.0
-_PAGE: Final = 1000
 # What the log calls the end of a reservation. One that is settled late has expired before.
 _ENDS: Final = {"settle": "settled", "refund": "refunded", "expire": "expired", "overrun": "overrun"}
 ENDINGS: Final = tuple(_ENDS.values())
@@ -52,7 +52,7 @@ class Lookout:
     def __init__(self, opening: Callable[[], Setting]) -> None:
         self._opening = opening
         self._setting: Setting | None = None
-        self._read: dict[str, int] | None = None
+        self._news = News()
         self._ended: Counter[str] = Counter()
         self._over = threading.Event()
         self.seen: Seen | None = None
@@ -73,7 +73,9 @@ class Lookout:
             if self._setting is None:
                 self._setting = self._opening()
             ledger, by = ledger_of(self._setting), self._setting.analyst
-            self._count(ledger, by)
+            for entry in self._news.since(ledger, by=by):
+                if entry.kind in _ENDS:
+                    self._ended[_ENDS[entry.kind]] += 1
             self.seen = Seen(open=ledger.watch.running(), ended=dict(self._ended), left=_left(ledger, by))
         except HushcountError:
             self.seen = None
@@ -87,21 +89,6 @@ class Lookout:
                 _log.exception("the lookout stumbled")
             if self._over.wait(_EVERY):
                 return
-
-    def _count(self, ledger: Ledger, by: str) -> None:
-        """Count what ended since the last look; the first one only notes where each book ends."""
-        heads = {head.entity: head.seq for head in ledger.heads() if head.entity != EVERY}
-        if self._read is None:
-            self._read = heads
-        for entity, newest in heads.items():
-            while self._read.get(entity, 0) < newest:
-                page = Page(entity=entity, after=self._read.get(entity, 0), size=_PAGE)
-                entries = ledger.history(page, by=by)
-                if not entries:
-                    # Somebody put an older ledger back.
-                    break
-                self._ended.update(_ENDS[one.kind] for one in entries if one.kind in _ENDS)
-                self._read[entity] = entries[-1].seq
 
 
 def _left(ledger: Ledger, by: str) -> dict[str, int]:

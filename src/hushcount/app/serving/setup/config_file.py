@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from hushcount.app.serving.setup.config import (
     STORE_KINDS,
+    AlertsTo,
     Analysts,
     Config,
     DatasetConfig,
@@ -42,6 +43,7 @@ from hushcount.app.serving.setup.config import (
 from hushcount.app.serving.setup.config_words import (
     collector,
     count,
+    hook,
     issuer,
     listen,
     networks,
@@ -183,7 +185,7 @@ def _plain(text: str) -> object:
 def _config(file: _Table) -> Config:
     sections = {name: file.part(name) for name in ("server", "keys", "ledger", "auth", "privacy", "observe")}
     parts = {name: part or _Table(f"[{name}]", {}, file.folder) for name, part in sections.items()}
-    stores, datasets = file.part("stores"), file.part("datasets")
+    stores, datasets, alerts = file.part("stores"), file.part("datasets"), file.part("alerts")
     file.close()
     server = _server(parts["server"])
     keys = _keys(parts["keys"])
@@ -196,6 +198,7 @@ def _config(file: _Table) -> Config:
         auth=_sign_in(parts["auth"], server, keys),
         privacy=_privacy(parts["privacy"]),
         observe=_observe(parts["observe"]),
+        alerts=None if alerts is None else _alerts(alerts),
     )
     _refuse_strays(config)
     return refuse_open(config)
@@ -341,6 +344,15 @@ def _observe(table: _Table) -> Observe:
     )
     table.close()
     return observe
+
+
+def _alerts(table: _Table) -> AlertsTo:
+    secret = _password_file(table, "secret_file")
+    alerts = AlertsTo(
+        to=table.need("to", hook), secret_file=secret or table.need("secret_file", _file_of(table, "secret_file"))
+    )
+    table.close()
+    return alerts
 
 
 def _refuse_strays(config: Config) -> None:

@@ -105,6 +105,16 @@ def collector(value: object) -> str:
     return given
 
 
+def hook(value: object) -> str:
+    """Where alerts go; plain HTTP on this machine only. A word within it may be a secret, so none is shown."""
+    given = text(value)
+    parts = urlsplit(given)
+    plain = parts.scheme == "http" and is_loopback(parts.hostname or "")
+    if not parts.hostname or parts.username or parts.fragment or not (parts.scheme == "https" or plain):
+        raise InvalidParameter("address", "(not shown)", "such as https://hooks.example.org/hushcount")
+    return given
+
+
 def issuer(value: object) -> str:
     """An issuer's address, as it is written: it is compared letter by letter."""
     public_url(value)
