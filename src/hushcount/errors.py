@@ -116,7 +116,14 @@ class BudgetExhausted(HushcountError):
 
 
 class LedgerUnavailable(HushcountError):
-    """The ledger cannot be reached or written. Nothing that was charged is lost; repeat the call with the same key."""
+    """The ledger cannot be reached or written. Nothing that was charged is lost; repeat the call with the same key.
+
+    `passes` if it is only away or busy: a server waits for that. Nothing else becomes right by waiting.
+    """
+
+    def __init__(self, text: str, *, passes: bool = False) -> None:
+        self.passes = passes
+        super().__init__(text)
 
 
 class LedgerMismatch(HushcountError):

@@ -299,3 +299,50 @@ def test_a_server_that_stops_lets_go_of_whoever_waits_and_takes_no_questions(fre
     gate.open.set()
     fresh.anybody.app.state.worker.stopping = False
     assert fresh.analyst.get(f"/v1/queries/{name}", Prefer="wait=30").form["status"] == "done"
+
+
+def test_a_caller_watches_few_questions_at_once_and_a_worker_not_many(fresh, gate, monkeypatch):
+    """One stream too many is refused with what to do; one that ended makes room; others are not kept out."""
+    listeners = fresh.analyst.app.state.worker.listeners
+    monkeypatch.setattr(listeners, "each", 2)
+    monkeypatch.setattr(listeners, "most", 3)
+    names = [
+        released(client, {**TOP, "k": k}, key=f"w{k}", Prefer="respond-async").form["id"]
+        for client, k in ((fresh.analyst, 1), (fresh.owner, 2))
+    ]
+    watched = [fresh.analyst.begin("GET", f"/v1/queries/{names[0]}/events") for _ in range(2)]
+    until = time.monotonic() + 20
+    while listeners.load != 2:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    own = fresh.analyst.get(f"/v1/queries/{names[0]}/events")
+
+    assert (own.status, own.code, own.form["charged"]) == (429, "too-many-requests", False)
+    assert "Prefer: wait" in own.form["detail"]
+    watched.append(fresh.owner.begin("GET", f"/v1/queries/{names[1]}/events"))
+    while listeners.load != 3:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    full = fresh.owner.get(f"/v1/queries/{names[1]}/events")
+    assert (full.status, full.code, full.form["charged"]) == (503, "busy", False)
+    assert "retry-after" in full.headers
+    gate.open.set()
+    assert [one.result(30).status for one in watched] == [200, 200, 200]
+    assert listeners.load == 0
+    assert fresh.analyst.get(f"/v1/queries/{names[0]}/events").status == 200
+
+
+def test_whoever_hangs_up_makes_room(fresh, gate):
+    """A stream that is cut is not counted for ever."""
+    name = released(fresh.analyst, Prefer="respond-async").form["id"]
+    listeners = fresh.analyst.app.state.worker.listeners
+    watching = fresh.analyst.begin("GET", f"/v1/queries/{name}/events")
+    until = time.monotonic() + 20
+    while listeners.load != 1:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    watching.cancel()
+    while listeners.load != 0:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    gate.open.set()

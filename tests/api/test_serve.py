@@ -75,6 +75,18 @@ def called(port, method, path, body=None, **headers):
         connection.close()
 
 
+def scraped(port, word):
+    """What a collector gets, as soon as a word is in it."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        status, _, counted = called(port, "GET", "/metrics")
+        assert status == 200
+        if word in counted:
+            return counted
+        assert time.monotonic() < until, counted
+        time.sleep(0.1)
+
+
 def test_one_file_is_served_to_the_person_at_this_machine(tmp_path):
     """No sign-in, a line to try, an answer, an end in good order with exit code 0."""
     make_files(tmp_path)
@@ -111,12 +123,16 @@ def test_several_workers_share_one_ledger_and_metrics(tmp_path):
         replies = [called(port, "POST", "/v1/queries", asked, Idempotency_Key="k1", **signed) for _ in range(6)]
         assert [reply[0] for reply in replies] == [200] * 6
         assert len({json.loads(reply[2])["id"] for reply in replies}) == 1
-        status, _, counted = called(metrics, "GET", "/metrics")
-        assert status == 200
+        counted = scraped(metrics, b"hushcount_releases_left")
         assert b'hushcount_requests_total{route="/v1/queries",status="200"} 6.0' in counted
         assert b"hushcount_request_seconds_count" in counted
         assert not re.search(rb'seconds_[a-z]+\{[^}]*route="/v1/queries', counted)
-        assert not any(word in counted for word in (b"olga", b"events", b"article"))
+        assert b"hushcount_ledger_seconds_count" in counted
+        assert b'hushcount_reservations_ended_total{outcome="settled"} 0.0' in counted
+        assert b"hushcount_reservations_open" in counted
+        # Data sets are named where it is told what is left of them, in whole releases, and nowhere else.
+        assert set(re.findall(rb".*events.*", counted)) == {b'hushcount_releases_left{dataset="events"} 10.0'}
+        assert not any(word in counted for word in (b"olga", b"article"))
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
         lines = [json.loads(line) for line in process.stderr.read().splitlines() if line.startswith("{")]

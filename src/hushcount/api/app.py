@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any
 
-import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
@@ -31,6 +29,7 @@ from hushcount.api import (
     usage,
 )
 from hushcount.api.edge import Edge, Observer
+from hushcount.api.life import life_of
 from hushcount.api.schemas import PROBLEM
 from hushcount.api.work import Worker
 from hushcount.app.serving.callers.rates import Rates
@@ -87,19 +86,7 @@ def opening_app(
         opened: called once the service is open, in the thread that hears signals.
     """
     worker = Worker(door=open_door(config), rates=Rates(each=config.server.rate))
-
-    @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
-        del app
-        worker.service = await anyio.to_thread.run_sync(opening)
-        opened(worker)
-        try:
-            yield
-        finally:
-            # Questions under way get their time; what is left is taken up elsewhere.
-            await anyio.to_thread.run_sync(worker.service.close)
-
-    return _made(worker, config, observe=observe, life=life)
+    return _made(worker, config, observe=observe, life=life_of(worker, opening, opened))
 
 
 def _made(worker: Worker, config: Config, *, observe: Observer | None, life: Any = None) -> FastAPI:  # noqa: ANN401

@@ -43,6 +43,17 @@ _INSIDE = "The failure was noted under the request's id; nothing of it is shown.
 Observer = Callable[[Request, int, float], None]
 
 
+def together(*observers: Observer | None) -> Observer | None:
+    """Several who are told each request, as one; None if there are none."""
+    told = [one for one in observers if one is not None]
+
+    def observe(request: Request, status: int, began: float) -> None:
+        for one in told:
+            one(request, status, began)
+
+    return observe if told else None
+
+
 class TooLarge(HTTPException):
     """More came than a body may have. One of starlette's, since nothing else passes through the reading of a body."""
 

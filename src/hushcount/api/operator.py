@@ -10,10 +10,10 @@ from hushcount.api.answers import answer, to_json
 from hushcount.api.parameters import Named
 from hushcount.api.problems import MEDIA, problem_page, problem_response
 from hushcount.api.routes import OpenRoute
-from hushcount.api.work import Worker, worker_of
+from hushcount.api.work import worker_of
 from hushcount.app.serving.problems import Problem
-from hushcount.errors import HushcountError, NotFound
-from hushcount.ledger.ledger import EVERY
+from hushcount.app.serving.readiness import unready
+from hushcount.errors import NotFound
 
 router = APIRouter(route_class=OpenRoute, tags=["operator"])
 _READY_WITHIN = 5.0
@@ -34,12 +34,14 @@ async def health() -> Response:
     },
 )
 async def ready(request: Request) -> Response:
-    """Whether questions can be taken: the ledger is reached and the server is not about to stop."""
+    """Whether questions can be taken: the ledger is reached, as it should be, and the server is not about to stop."""
     worker = worker_of(request)
+    if worker.service is None and not worker.stopping:
+        return problem_response(request, Problem(code="ledger-unavailable", detail="The ledger is not there yet."))
     if worker.service is None or worker.stopping or worker.service.runner.leaving:
         return problem_response(request, Problem(code="busy", detail="The server starts or stops."))
     with anyio.move_on_after(_READY_WITHIN):
-        problem = await anyio.to_thread.run_sync(_unready, worker, abandon_on_cancel=True)
+        problem = await anyio.to_thread.run_sync(unready, worker.service, abandon_on_cancel=True)
         return answer({"status": "ready"}) if problem is None else problem_response(request, problem)
     return problem_response(request, Problem(code="ledger-unavailable", detail="The ledger takes too long to answer."))
 
@@ -62,15 +64,3 @@ async def problem(code: Named) -> Response:
     if found is None:
         raise NotFound("there is no problem of that name. Nothing was charged.")
     return HTMLResponse(found, headers={"Cache-Control": "max-age=86400"})
-
-
-def _unready(worker: Worker) -> Problem | None:
-    """Why no questions can be taken; None if they can. Reading a role needs the ledger, and shows nothing."""
-    service = worker.service
-    if service is None:
-        return Problem(code="busy", detail="The server starts.")
-    try:
-        service.ledger.role_of(EVERY)
-    except HushcountError as error:
-        return Problem(code="ledger-unavailable", detail=f"The ledger cannot be used ({type(error).__name__}).")
-    return None

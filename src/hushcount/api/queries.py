@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import Request, Response
-from fastapi.responses import StreamingResponse
 
 from hushcount.api import bodies
 from hushcount.api.answers import answer, page, to_json
 from hushcount.api.jobs import job_answer, job_form, taken
+from hushcount.api.listeners import EventStream
 from hushcount.api.parameters import After, Key, Limit, Named, Prefer, require_key, seconds_to_wait
 from hushcount.api.readable import own_query, reaches
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import ENDED, look, waited, watched
-from hushcount.api.work import caller_of, heavy, light, service_of
+from hushcount.api.work import caller_of, heavy, light, service_of, worker_of
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.questions import queries
@@ -50,7 +50,6 @@ _LONGEST_WATCH = 600.0
 _CANCEL_WAIT = 2.0
 # So many questions are read at once for a page, which ends when they were so long together.
 _STEP, _LONG_PAGE = 20, 2**20
-_EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @router.post(
@@ -88,7 +87,7 @@ async def one(request: Request, query: Named, prefer: Prefer = None) -> Response
 
 @router.get(
     "/queries/{query}/events",
-    **said("Each change as a server-sent event, to the end.", "not-found", media=("text/event-stream",)),
+    **said("Each change as a server-sent event, to the end.", "not-found", "busy", media=("text/event-stream",)),
 )
 async def events(request: Request, query: Named) -> Response:
     """Watch a question: its stages, then its end. The answer itself is fetched, not streamed."""
@@ -98,7 +97,9 @@ async def events(request: Request, query: Named) -> Response:
         async for seen in watched(request, shown, _LONGEST_WATCH):
             yield b": still there\n\n" if seen is None else _event(request, seen)
 
-    return StreamingResponse(lines(), media_type="text/event-stream", headers=_EVENTS)
+    listeners, caller = worker_of(request).listeners, caller_of(request).name
+    listeners.enter(caller)
+    return EventStream(lines(), listeners, caller=caller)
 
 
 @router.delete("/queries/{query}", **said("What became of it, and whether it was free.", "not-found"))

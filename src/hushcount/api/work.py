@@ -18,11 +18,13 @@ import anyio.to_thread
 from fastapi import Request
 
 from hushcount.api.kept import Kept, Rendering
+from hushcount.api.listeners import Listeners
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.rates import Rates
 from hushcount.app.serving.callers.signing import Door
 from hushcount.app.serving.questions.releases import Answered
 from hushcount.app.serving.service import Service
+from hushcount.errors import LedgerUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +40,7 @@ class Worker:
         service: the service; None until it is open.
         door: what signing in remembers.
         rates: how many requests each caller may send.
+        listeners: the open streams of events.
         light: places for light work. Each place has its own connection to the ledger, so they are bounded.
         heavy: places for what computes.
         taking: places for new questions, in several lines: a data set whose store is slow to open holds up few others.
@@ -49,6 +52,7 @@ class Worker:
     service: Service | None = None
     door: Door = field(default_factory=Door)
     rates: Rates = field(default_factory=lambda: Rates(each=0))
+    listeners: Listeners = field(default_factory=Listeners)
     light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
     heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
     taking: tuple[anyio.CapacityLimiter, ...] = field(
@@ -66,10 +70,17 @@ def worker_of(request: Request) -> Worker:
 
 
 def service_of(request: Request) -> Service:
-    """The service, open."""
+    """The service, open.
+
+    Raises:
+        LedgerUnavailable: it waits for its ledger.
+    """
     service = worker_of(request).service
     if service is None:
-        raise LookupError("a service that is not open yet")
+        raise LedgerUnavailable(
+            "the server waits for its ledger, without which it answers nothing. Nothing was charged; ask again in a "
+            "while."
+        )
     return service
 
 

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
+    from hushcount.api.edge import Observer
     from hushcount.api.work import Worker
+    from hushcount.app.serving.jobs.running import Telling
     from hushcount.app.serving.service import Service
-    from hushcount.app.serving.setup.config import Config
+    from hushcount.app.serving.setup.config import AlertsTo, Config, Listen
 
 # How workers, which are processes of their own, learn what they serve.
 _SAID = "HUSHCOUNT_SERVE"
@@ -62,6 +64,7 @@ def serve(**given: Any) -> None:  # noqa: ANN401  click hands over all options b
 def worker() -> FastAPI:
     """The application of one worker; uvicorn calls it in each process."""
     from hushcount.api.app import opening_app
+    from hushcount.api.edge import together
     from hushcount.api.logs import set_up
     from hushcount.api.metrics import make_metrics
 
@@ -70,8 +73,19 @@ def worker() -> FastAPI:
     sys.setswitchinterval(_SWITCH)
     config = _config(json.loads(os.environ[_SAID]), os.environ)
     set_up(config.observe.logs)
-    observe = make_metrics().observe if os.environ.get(_SHARED) else None
-    return opening_app(config, lambda: _opened(config), observe=observe, opened=_hear)
+    metrics = make_metrics() if os.environ.get(_SHARED) else None
+    telling = None if metrics is None else metrics.telling
+    observe = together(None if metrics is None else metrics.observe, _tracing(config.observe.otlp))
+    return opening_app(config, lambda: _opened(config, telling), observe=observe, opened=_hear)
+
+
+def _tracing(collector: str | None) -> Observer | None:
+    """What sends traces, if that was asked for. What is left is sent when the process ends."""
+    if collector is None:
+        return None
+    from hushcount.api.tracing import start_tracing
+
+    return start_tracing(collector).observe
 
 
 def _hear(worker: Worker) -> None:
@@ -134,22 +148,26 @@ def _invite(config: Config, person: str) -> None:
     click.echo("The reply has their first token, which is shown that once.")
 
 
-def _opened(config: Config) -> Service:
-    """Open the service; a failure is told in a sentence, since it is the last that is seen of this process."""
+def _opened(config: Config, telling: Telling | None = None) -> Service:
+    """Open the service; a failure is told in a sentence, since it is the last that is seen of this process.
+
+    What passes is not: whoever waits for it says so.
+    """
     from hushcount.app.serving.opening import open_service
     from hushcount.errors import HushcountError
 
     try:
-        return open_service(config)
+        return open_service(config, telling=telling)
     except HushcountError as error:
-        click.echo(f"hushcount: {error}", err=True)
+        if not getattr(error, "passes", False):
+            click.echo(f"hushcount: {error}", err=True)
         raise
 
 
 def _serve(config: Config, said: Mapping[str, Any]) -> int:
     """Run until a signal; the exit code."""
     with told():
-        _require_server()
+        _require_server(config)
         os.environ[_SAID] = json.dumps(dict(said))
         server = _server(config)
         socket = server.bind_socket()
@@ -160,9 +178,10 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
         if config.observe.metrics is not None:
             os.environ[_SHARED] = shared
             with told():
-                from hushcount.api.metrics import serve_metrics
-
-                serve_metrics(config.observe.metrics, shared=shared)
+                _serve_metrics(config, config.observe.metrics, shared)
+        if config.alerts is not None:
+            with told():
+                _start_alerts(config, config.alerts)
         # uvicorn hears signals itself, and raises them once more when it has ended in good order.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
@@ -170,6 +189,27 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
             # Workers are replaced one by one; the only one stays, instead of ending with whoever it answers.
             signal.signal(signal.SIGHUP, lambda *_: None)
         return _FAILED if _failed(server, socket) else 0
+
+
+def _serve_metrics(config: Config, listen: Listen, shared: str) -> None:
+    """Serve what the workers add up, and what this first process sees of the ledger."""
+    from hushcount.api.metrics import serve_metrics
+    from hushcount.app.serving.lookout import Lookout
+    from hushcount.app.serving.opening import open_setting
+
+    lookout = Lookout(lambda: open_setting(config))
+    serve_metrics(listen, shared=shared, seen=lambda: lookout.seen)
+    lookout.start()
+
+
+def _start_alerts(config: Config, where: AlertsTo) -> None:
+    """Let this first process tell what owners should know at once."""
+    from hushcount.app.serving.alerts.alerts import Alerts
+    from hushcount.app.serving.alerts.hooks import Hook
+    from hushcount.app.serving.opening import open_setting
+    from hushcount.app.serving.setup.keyfiles import read_password
+
+    Alerts(lambda: open_setting(config), Hook(url=where.to, secret=read_password(where.secret_file))).start()
 
 
 def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a socket
@@ -182,7 +222,8 @@ def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a soc
         return any(process.exitcode == _FAILED for process in all_workers.processes)
     one = Server(server)
     one.run([socket])
-    return not one.started
+    # It may also have ended for what was wrong with a ledger that it had waited for.
+    return not one.started or one.lifespan.should_exit
 
 
 def _server(config: Config) -> uvicorn.Config:
@@ -207,7 +248,7 @@ def _server(config: Config) -> uvicorn.Config:
     )
 
 
-def _require_server() -> None:
+def _require_server(config: Config) -> None:
     """Tell before anything starts that packages are missing."""
     from importlib.util import find_spec
 
@@ -216,6 +257,9 @@ def _require_server() -> None:
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtra(package, "pip install 'hushcount[server]'")
+    # Workers import it for themselves; where there is one worker this process is it.
+    if config.observe.otlp is not None and find_spec("opentelemetry") and not find_spec("opentelemetry.sdk"):
+        raise MissingExtra("opentelemetry-sdk", "pip install 'hushcount[otel]'")
 
 
 def _announce(config: Config, port: int) -> None:

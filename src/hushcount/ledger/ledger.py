@@ -27,6 +27,7 @@ from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.jobs import Jobs
 from hushcount.ledger.limits import Limit, Mode
 from hushcount.ledger.records import Records
+from hushcount.ledger.watch import Watch
 from hushcount.model.costs import Cost
 
 Kind: TypeAlias = Literal["analyst", "group", "token", "dataset"]
@@ -333,6 +334,7 @@ class Ledger(Rules, Protocol):
         catalog: the data sets that it knows.
         records: small documents whose changes are in the chain.
         jobs: questions that a service took.
+        watch: what those who run a service ask.
         founded: whether this very call founded it.
         migrated: what opening it changed in a ledger of an older version, in sentences; empty if nothing.
     """
@@ -340,6 +342,7 @@ class Ledger(Rules, Protocol):
     catalog: Catalog
     records: Records
     jobs: Jobs
+    watch: Watch
     founded: bool
     migrated: str
 

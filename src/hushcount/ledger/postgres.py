@@ -24,8 +24,10 @@ from hushcount.ledger.windows import micros
 if TYPE_CHECKING:
     import psycopg
 
-_WAIT_SECONDS = 30
 _CLOCK = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
+_WAIT_SECONDS, _CONNECT_SECONDS = 30, 10
+# A server that takes connections says so when it has no place left, or only replicas are there: that passes.
+_PASSING = ("too many", "connection slots", "session is")
 # Any fixed number, so that two processes do not found or migrate at once.
 _UPGRADE_LOCK = 0x68757368
 
@@ -168,7 +170,7 @@ class PostgresDatabase:
         held: tuple[int, psycopg.Connection[Row]] | None = getattr(self._mine, "held", None)
         if held is not None and held[0] == os.getpid() and not held[1].closed:
             return held[1]
-        connection: psycopg.Connection[Row] = self._driver.connect(self._address, autocommit=True, connect_timeout=10)
+        connection = self._connected()
         connection.execute("SELECT set_config('search_path', %s, false)", (f'"{self._schema}"',))
         connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'")
         if connection.execute("SHOW synchronous_commit").fetchall()[0][0] in {"off", "local"}:
@@ -176,6 +178,40 @@ class PostgresDatabase:
         self._mine.held = (os.getpid(), connection)
         self._all.append(self._mine.held)
         return connection
+
+    def _connected(self) -> psycopg.Connection[Row]:
+        """A new connection.
+
+        Raises:
+            LedgerUnavailable: the server answers and does not let us in, which waiting does not change.
+        """
+        try:
+            return self._connect()
+        except self._driver.OperationalError:
+            if not self._answers():
+                raise
+        # It may have come up in between: what it says now counts.
+        try:
+            return self._connect()
+        except self._driver.OperationalError as error:
+            if not self._answers() or any(words in str(error) for words in _PASSING):
+                raise
+        # Outside of the handler: the server's words are not kept, which may tell of the address.
+        raise LedgerUnavailable(
+            "the ledger in PostgreSQL cannot be used: the server is there and does not let us in. Check the user, the "
+            "password and the name of the database. Nothing was charged."
+        )
+
+    def _connect(self) -> psycopg.Connection[Row]:
+        made: psycopg.Connection[Row] = self._driver.connect(
+            self._address, autocommit=True, connect_timeout=_CONNECT_SECONDS
+        )
+        return made
+
+    def _answers(self) -> bool:
+        """Whether the server takes connections, by its own code: one that starts or stops does not."""
+        address = self._driver.conninfo.make_conninfo(self._address, connect_timeout=_CONNECT_SECONDS)
+        return bool(self._driver.pq.PGconn.ping(address.encode()) == self._driver.pq.Ping.OK)
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -197,7 +233,8 @@ class PostgresDatabase:
             cause = next((said for kind, said in words.items() if isinstance(error, kind)), "the server is not there")
             raise LedgerUnavailable(
                 f"the ledger in PostgreSQL cannot be used: {cause} ({type(error).__name__}). If this call was to "
-                "write, it may or may not have: repeat it with the same key, which never charges twice."
+                "write, it may or may not have: repeat it with the same key, which never charges twice.",
+                passes=isinstance(error, self._driver.OperationalError | errors.ReadOnlySqlTransaction),
             ) from error
 
 

@@ -33,8 +33,10 @@ from hushcount.ledger.sql_catalog import SqlCatalog
 from hushcount.ledger.sql_jobs import SqlJobs
 from hushcount.ledger.sql_records import SqlRecords
 from hushcount.ledger.sql_rules import SqlRules
+from hushcount.ledger.sql_watch import SqlWatch
 from hushcount.ledger.standing import require
 from hushcount.ledger.store import Database, Statement, Transaction, run
+from hushcount.ledger.watch import Watch
 from hushcount.model.costs import Cost
 
 _T = TypeVar("_T")
@@ -54,6 +56,7 @@ class SqlLedger(SqlRules):
         self.catalog: Catalog = SqlCatalog(database)
         self.records: Records = SqlRecords(database)
         self.jobs: Jobs = SqlJobs(database)
+        self.watch: Watch = SqlWatch(database)
         self.founded, self.migrated = founded, migrated
         # Whoever forgets to close it lets go of the database when the ledger is forgotten; not at exit, where a forked
         # process could end a conversation that is its parent's.

@@ -369,7 +369,8 @@ def _named(path: Path) -> Iterator[None]:
         cause, cure = _WORDS.get(code, (str(error), "Look at the file"))
         raise LedgerUnavailable(
             f"the ledger at {str(path)!r} cannot be used: {cause}. {cure}, then repeat with the same key; nothing that "
-            "was charged is lost."
+            "was charged is lost.",
+            passes=code == sqlite3.SQLITE_BUSY,
         ) from error
     except OSError as error:
         raise LedgerUnavailable(f"the ledger at {str(path)!r} cannot be opened: {error.strerror}.") from error

@@ -121,7 +121,9 @@ def run(database: Database, verb: Callable[[Transaction], _T], *, durable: bool 
                 return verb(transaction)
         except Conflict:
             continue
-    raise LedgerUnavailable("the ledger is too busy: others changed the same rows again and again; try again.")
+    raise LedgerUnavailable(
+        "the ledger is too busy: others changed the same rows again and again; try again.", passes=True
+    )
 
 
 def utc_now() -> datetime:

@@ -16,7 +16,7 @@ from hushcount.app.serving.data.served import Served
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.answering import Means
-from hushcount.app.serving.jobs.running import Runner
+from hushcount.app.serving.jobs.running import Runner, Telling
 from hushcount.app.serving.owners.grants import end_grants
 from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.service import Service
@@ -27,8 +27,12 @@ from hushcount.app.wiring import open_ledger
 from hushcount.errors import NotPermitted
 
 
-def open_service(config: Config) -> Service:
+def open_service(config: Config, *, telling: Telling | None = None) -> Service:
     """Open a service and meet its data; what cannot be read is unavailable until it can.
+
+    Args:
+        config: how it is set up.
+        telling: whom it tells what it does, for metrics.
 
     Raises:
         SecretUnusable: a key cannot be read, or is not that of the ledger.
@@ -46,7 +50,8 @@ def open_service(config: Config) -> Service:
         # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
         end_grants(setting)
         means = Means(setting=setting, stores=stores, find=served.find, presets=config.privacy.presets)
-        runner = Runner(means, worker=new_id("w"), chores=(*_chores(setting, state), served.refresh))
+        chores = (*_chores(setting, state), served.refresh)
+        runner = Runner(means, worker=new_id("w"), chores=chores, telling=telling)
         keys = config.keys
         tokens_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
         served.meet()

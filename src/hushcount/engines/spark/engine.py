@@ -69,6 +69,8 @@ class SparkEngine:
         self._fingerprints: dict[bytes, str] = {}
         # What the question of each thread keeps in Spark's memory; a thread that has read anything is here.
         self._kept: dict[int, list[_Frame]] = {}
+        # What ends the question of each thread.
+        self._ends: dict[int, Callable[[], None]] = {}
 
     def describe(self) -> Description:
         """The columns."""
@@ -139,13 +141,21 @@ class SparkEngine:
     @contextmanager
     def asking(self, say: Callable[[str], None]) -> Iterator[None]:
         """All that one question does: watched, and refused if the data changed meanwhile; nothing is kept after it."""
-        with watched(self._source.session, say):
+        with watched(self._source.session, say) as end:
+            self._ends[threading.get_ident()] = end
             try:
                 yield
                 if threading.get_ident() in self._kept:
                     self._check_unchanged()
             finally:
+                self._ends.pop(threading.get_ident(), None)
                 self._forget_all(threading.get_ident())
+
+    def interrupt(self, thread: int) -> None:
+        """Stop the question that a thread asks; its call fails."""
+        end = self._ends.get(thread)
+        if end is not None:
+            end()
 
     def _begin(self) -> None:
         if not self._finalizer.alive:

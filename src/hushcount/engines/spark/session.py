@@ -182,8 +182,11 @@ def _kind(error: Exception) -> str:
 
 
 @contextmanager
-def watched(session: Session, say: Callable[[str], None]) -> Iterator[None]:
-    """One question: its jobs in a group, progress told, and no job left running if it fails or is stopped."""
+def watched(session: Session, say: Callable[[str], None]) -> Iterator[Callable[[], None]]:
+    """One question: its jobs in a group, progress told, and no job left running if it fails or is stopped.
+
+    Gives what ends its jobs from any thread, also those that it has not begun yet.
+    """
     context = session.sparkContext
     before = [context.getLocalProperty(name) for name in _GROUP]
     group = f"hushcount-{os.getpid()}-{next(_questions)}"
@@ -193,7 +196,7 @@ def watched(session: Session, say: Callable[[str], None]) -> Iterator[None]:
     teller.start()
     try:
         with _plain_interrupts():
-            yield
+            yield lambda: _cancel(context, group)
     except BaseException:
         # Also on KeyboardInterrupt: a job that nobody waits for must not go on reading.
         _cancel(context, group)

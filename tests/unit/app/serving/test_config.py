@@ -7,6 +7,7 @@ from ipaddress import ip_network
 
 import pytest
 
+from hushcount.app.serving.opening import address_of
 from hushcount.app.serving.setup.config import Listen, StoreConfig, Timing, explain, single
 from hushcount.app.serving.setup.config_file import read_config
 from hushcount.app.serving.setup.keyfiles import read_key, read_password
@@ -211,6 +212,8 @@ CANARY = "s3cr3t-canary-s3cr3t-canary-s3cr3t-canary-0"
         f"[stores.a]\nkind = 'postgres'\nplace = 'postgresql://u:{CANARY}@h/d'",
         f"[stores.a]\nkind = 'postgres'\nplace = 'postgresql://h/d?password={CANARY}'",
         f"[stores.a]\nkind = 'postgres'\nplace = 'host=h password={CANARY}'",
+        f"[stores.a]\nkind = 'postgres'\nplace = 'postgresql:///d?host=/run/pg password={CANARY}'",
+        f"[stores.a]\nkind = 'postgres'\nplace = 'postgresql://h/d password={CANARY}'",
         f"[stores.a]\nkind = 'postgres'\nplace = 'postgresql://h/d'\npassword_file = '{CANARY}'",
         f"[auth.oidc]\nissuer = 'https://i.example'\nclient_id = 'h'\nclient_secret = '{CANARY}'",
         f"[auth.proxy]\nheader = 'X'\nsecret = '{CANARY}'",
@@ -225,6 +228,15 @@ def test_a_typed_secret_is_refused_and_not_shown(load, text):
     assert "umask 077" in str(refused.value)
     assert "_file = 'FILE'" in str(refused.value)
     assert CANARY not in str(refused.value)
+
+
+def test_a_server_may_be_reached_by_its_socket(load, folder):
+    """An address may name the folder of a socket; it is no password, and one from a file goes with it."""
+    place = "postgresql://budgets@/budgets?host=/run/postgresql&port=5433"
+    config = load(LEAST.replace("ledger.sqlite", place) + "password_file = 'db'")
+
+    assert config.ledger.address == place
+    assert address_of(config.ledger) == place.replace("budgets@", "budgets:pw-of-db@", 1)
 
 
 def test_a_key_typed_in_place_of_its_file_is_not_shown(load):

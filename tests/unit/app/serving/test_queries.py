@@ -26,6 +26,7 @@ from hushcount.errors import (
     OverMaxCost,
     StoreFailed,
 )
+from hushcount.ledger.jobs import NewJob
 from hushcount.ledger.ledger import Account
 from tests.unit.app.serving.services import ADAM, NOBODY, OLGA, ZOE, make_config, running_service
 
@@ -262,3 +263,29 @@ def test_a_receipt_tells_when_it_was_asked(service):
     found = released(service, ZOE, TOP, "one")
 
     assert found.release.receipt.made == found.job.made.isoformat(timespec="seconds")
+
+
+def test_a_job_that_waited_here_and_that_another_worker_took_is_forgotten(service):
+    """One that still waits is kept in mind; a worker that lives for months does not gather names."""
+    runner, jobs = service.runner, service.ledger.jobs
+
+    def begun(name, question):
+        new = NewJob(id=name, analyst="zoe", key=name, dataset="d", body="{}", question=question)
+        return jobs.begin(new, worker="elsewhere")[0]
+
+    first, taken, stays = begun("q_1", "one"), begun("q_2", "one"), begun("q_3", "one")
+    assert (taken.state, stays.state) == ("waiting", "waiting")
+    runner.park(taken)
+    runner.park(stays)
+    jobs.finish(first.id, worker="elsewhere", state="done", outcome="{}")
+    assert jobs.claim(taken.id, worker="elsewhere")
+    runner._due = 0.0  # noqa: SLF001  as if a minute were over
+    until = time.monotonic() + 20
+    while runner._parked.names != {stays.id}:  # noqa: SLF001
+        assert time.monotonic() < until, runner._parked.names  # noqa: SLF001
+        time.sleep(0.05)
+
+    assert jobs.find(stays.id).state == "waiting"
+    # Whoever has the other one tells that it lives, or this worker would take it up.
+    jobs.stop(stays.id)
+    jobs.finish(taken.id, worker="elsewhere", state="done", outcome="{}")

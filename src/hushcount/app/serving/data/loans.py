@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from hushcount.app.serving.data.refusals import late
 from hushcount.app.serving.data.shelves import Held
-from hushcount.engines.engine import Distributed, Engine, Interruptible
+from hushcount.engines.engine import Distributed, Engine, Interruptible, asking
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.model.queries import Description, Selection
 
 _T = TypeVar("_T")
+# Seconds between two words to an engine that should stop: it may have been about to begin.
+_AGAIN = 0.5
 
 
 class Loan:
@@ -35,8 +38,10 @@ class Loan:
 
     @property
     def engine(self) -> Engine:
-        """The engine as the question sees it. One of many machines watches over its own questions."""
-        return self._engine if isinstance(self._engine, Distributed) else LentEngine(self._engine, self)
+        """The engine as the question sees it."""
+        if isinstance(self._engine, Distributed):
+            return LentDistributed(self._engine, self)
+        return LentEngine(self._engine, self)
 
     def call(self, action: Callable[[], _T]) -> _T:
         """Do something that may take long.
@@ -68,6 +73,39 @@ class Loan:
             self._told[what, key] = self.call(action)
         found: _T = self._told[what, key]
         return found
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """All that one question does in this thread, which an engine of many machines needs: stopped at the deadline.
+
+        Raises:
+            StoreTimeout: it was stopped.
+        """
+        over, stopped = threading.Event(), threading.Event()
+        watching = threading.Thread(target=self._stop, args=(threading.get_ident(), over, stopped), daemon=True)
+        watching.start()
+        try:
+            yield
+        except Exception:
+            if not stopped.is_set():
+                raise
+        else:
+            return
+        finally:
+            over.set()
+            watching.join()
+        # Outside of the handler: the engine's own words about its end are nobody's.
+        raise late(self._store, self._seconds)
+
+    def _stop(self, thread: int, over: threading.Event, stopped: threading.Event) -> None:
+        """At the deadline stop what a thread reads, and what it begins to read after that."""
+        if over.wait(max(0.0, self._until - time.monotonic())) or not isinstance(self._engine, Interruptible):
+            return
+        stopped.set()
+        while True:
+            self._engine.interrupt(thread)
+            if over.wait(_AGAIN):
+                return
 
     def end(self) -> None:
         """Give the engine back, now or when the last call has ended."""
@@ -134,5 +172,53 @@ class LentEngine:
         """Nothing: who lends it closes it."""
 
 
+class LentDistributed:
+    """An engine of many machines as one question sees it.
+
+    It is asked in the question's own thread, by which Spark tells whose jobs are whose; the whole question has the
+    deadline, and not each call.
+    """
+
+    def __init__(self, engine: Engine, loan: Loan) -> None:
+        self._engine, self._loan = engine, loan
+
+    @contextmanager
+    def asking(self, say: Callable[[str], None]) -> Iterator[None]:
+        """As `Distributed.asking`, and ended at the deadline."""
+        with self._loan.timed(), asking(self._engine, say):
+            yield
+
+    def describe(self) -> Description:
+        """The columns."""
+        return self._engine.describe()
+
+    def validate(self, selection: Selection) -> None:
+        """Refuse what these columns cannot answer."""
+        self._engine.validate(selection)
+
+    def fingerprint(self, key: bytes) -> str:
+        """As `Engine.fingerprint`."""
+        return self._engine.fingerprint(key)
+
+    def sighting(self, key: bytes) -> Sighting:
+        """As `Engine.sighting`."""
+        return self._engine.sighting(key)
+
+    def rows_identity(self, key: bytes) -> Identity:
+        """As `Engine.rows_identity`."""
+        return self._engine.rows_identity(key)
+
+    def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Counts:
+        """As `Engine.histogram`."""
+        return self._engine.histogram(selection, bound=bound, top=top)
+
+    def incidence(self, selection: Selection) -> Incidence:
+        """As `Engine.incidence`."""
+        return self._engine.incidence(selection)
+
+    def close(self) -> None:
+        """Nothing: who lends it closes it."""
+
+
 if TYPE_CHECKING:
-    _is_engine: type[Engine] = LentEngine
+    _are_engines: tuple[type[Engine], ...] = (LentEngine, LentDistributed)

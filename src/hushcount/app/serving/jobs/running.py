@@ -19,7 +19,7 @@ from datetime import timedelta
 
 from hushcount.app.serving.jobs.answering import Means, Wire, answered
 from hushcount.errors import HushcountError, LedgerUnavailable
-from hushcount.ledger.jobs import Job
+from hushcount.ledger.jobs import Job, Jobs
 
 BEAT = timedelta(seconds=1)
 # So long may a worker be silent: a machine that is only slow must not be taken for dead, or data is read twice.
@@ -43,6 +43,48 @@ class _Run:
         self.stage = stage
 
 
+class _Parked:
+    """The jobs that wait here for another one that asks the same. Any number of threads may use it."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs, self._lock = jobs, threading.Lock()
+        self.names: set[str] = set()
+
+    def add(self, job: str) -> None:
+        """One more waits."""
+        with self._lock:
+            self.names.add(job)
+
+    def left(self, job: str) -> bool:
+        """One waits no more; whether any does."""
+        with self._lock:
+            self.names.discard(job)
+            return bool(self.names)
+
+    def forget(self) -> None:
+        """Forget those that another worker took, or that were stopped."""
+        with self._lock:
+            names = tuple(self.names)
+        for name in names:
+            found = self._jobs.find(name)
+            if found is None or found.state != "waiting":
+                self.left(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """Whom a runner tells what it does, for those who run the service. Nothing of any question is told.
+
+    Attributes:
+        resumed: a question was taken up that another worker had begun.
+        looked: the ledger was looked at for work, and took so many seconds. It is looked at once a second, whatever is
+            asked, so that tells of no question.
+    """
+
+    resumed: Callable[[], object] = lambda: None
+    looked: Callable[[float], object] = lambda _: None
+
+
 class Runner:
     """The jobs of one worker. Safe for any number of threads.
 
@@ -50,19 +92,27 @@ class Runner:
         means: what a question needs.
         worker: what this worker is called, unlike any other.
         chores: what is done about once a minute, such as ending grants whose time is over.
+        telling: whom it tells what it does.
     """
 
-    def __init__(self, means: Means, *, worker: str, chores: tuple[Callable[[], object], ...] = ()) -> None:
+    def __init__(
+        self,
+        means: Means,
+        *,
+        worker: str,
+        chores: tuple[Callable[[], object], ...] = (),
+        telling: Telling | None = None,
+    ) -> None:
         self._means, self._ledger, self.worker = means, means.ledger, worker
         self._own: dict[str, _Run] = {}
-        # Jobs that wait here for another one that asks the same.
-        self._parked: set[str] = set()
+        self._parked = _Parked(self._ledger.jobs)
         # Jobs that are, or may be, this worker's in the ledger and are not under way here, because it broke off. As
         # long as the worker tells of any other job it speaks for these too, so nobody else would take them up.
         self._broken: set[str] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._chores, self._due = chores, time.monotonic()
+        self._chores, self._due = (*chores, self._parked.forget), time.monotonic()
+        self._telling = telling or Telling()
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
@@ -100,8 +150,7 @@ class Runner:
 
     def park(self, job: Job) -> None:
         """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""
-        with self._lock:
-            self._parked.add(job.id)
+        self._parked.add(job.id)
 
     def doubt(self, job: str) -> None:
         """Remember a job that the ledger may have given to this worker, or not: it broke off before it said so."""
@@ -162,8 +211,7 @@ class Runner:
         finally:
             with self._lock:
                 self._own.pop(job.id, None)
-                self._parked.discard(job.id)
-                parked = bool(self._parked)
+            parked = self._parked.left(job.id)
             run.done.set_result(None)
         if parked and not self._closing.is_set():
             with suppress(HushcountError):
@@ -207,7 +255,10 @@ class Runner:
                 self.run(job)
 
     def _take_up(self) -> None:
-        for job in self._ledger.jobs.waiting(stale=SILENCE):
+        began = time.monotonic()
+        waiting = self._ledger.jobs.waiting(stale=SILENCE)
+        self._telling.looked(time.monotonic() - began)
+        for job in waiting:
             if self._closing.is_set():
                 return
             try:
@@ -216,4 +267,6 @@ class Runner:
                 self.doubt(job.id)
                 raise
             if claimed:
+                if job.worker:
+                    self._telling.resumed()
                 self.run(job)

@@ -223,10 +223,19 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observe:
-    """What those who run the service see: where metrics are served, and the form of logs."""
+    """What those who run the service see: where metrics are served, where traces are sent, and the form of logs."""
 
     metrics: Listen | None = None
+    otlp: str | None = None
     logs: Literal["text", "json"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertsTo:
+    """Where alerts are sent: one address, and the file of the secret that its receiver shares with us."""
+
+    to: str
+    secret_file: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +250,7 @@ class Config:
     auth: SignIn = field(default_factory=SignIn)
     privacy: Privacy = field(default_factory=Privacy)
     observe: Observe = field(default_factory=Observe)
+    alerts: AlertsTo | None = None
 
     def store(self, name: str) -> StoreConfig:
         """The store of this name; there is one for every data set."""
@@ -327,6 +337,8 @@ def explain(config: Config) -> list[str]:
         _timing_words(privacy.timing),
         f"Analysts may choose {', '.join(privacy.presets)}.",
         f"Metrics are served at {config.observe.metrics}." if config.observe.metrics else "No metrics are served.",
+        f"Traces are sent to {config.observe.otlp}." if config.observe.otlp else "No traces are sent.",
+        f"Alerts are sent to {config.alerts.to}." if config.alerts else "No alerts are sent.",
         f"Logs are written as {config.observe.logs}.",
     ]
     if not server.listen.loopback:

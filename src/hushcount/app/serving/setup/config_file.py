@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from hushcount.app.serving.setup.config import (
     STORE_KINDS,
+    AlertsTo,
     Analysts,
     Config,
     DatasetConfig,
@@ -40,7 +41,9 @@ from hushcount.app.serving.setup.config import (
     refuse_open,
 )
 from hushcount.app.serving.setup.config_words import (
+    collector,
     count,
+    hook,
     issuer,
     listen,
     networks,
@@ -182,7 +185,7 @@ def _plain(text: str) -> object:
 def _config(file: _Table) -> Config:
     sections = {name: file.part(name) for name in ("server", "keys", "ledger", "auth", "privacy", "observe")}
     parts = {name: part or _Table(f"[{name}]", {}, file.folder) for name, part in sections.items()}
-    stores, datasets = file.part("stores"), file.part("datasets")
+    stores, datasets, alerts = file.part("stores"), file.part("datasets"), file.part("alerts")
     file.close()
     server = _server(parts["server"])
     keys = _keys(parts["keys"])
@@ -195,6 +198,7 @@ def _config(file: _Table) -> Config:
         auth=_sign_in(parts["auth"], server, keys),
         privacy=_privacy(parts["privacy"]),
         observe=_observe(parts["observe"]),
+        alerts=None if alerts is None else _alerts(alerts),
     )
     _refuse_strays(config)
     return refuse_open(config)
@@ -335,10 +339,20 @@ def _privacy(table: _Table) -> Privacy:
 def _observe(table: _Table) -> Observe:
     observe = Observe(
         metrics=table.take("metrics", listen, None),
+        otlp=table.take("otlp", collector, None),
         logs=cast("Any", table.take("logs", one_of("text", "json"), "text")),
     )
     table.close()
     return observe
+
+
+def _alerts(table: _Table) -> AlertsTo:
+    secret = _password_file(table, "secret_file")
+    alerts = AlertsTo(
+        to=table.need("to", hook), secret_file=secret or table.need("secret_file", _file_of(table, "secret_file"))
+    )
+    table.close()
+    return alerts
 
 
 def _refuse_strays(config: Config) -> None:
@@ -382,10 +396,12 @@ def _place_of(table: _Table, key: str) -> Callable[[object], str]:
             return str(table.folder / given)
         try:
             parts = urlsplit(given)
-            typed = parts.password is not None or any("pass" in name.lower() for name, _ in parse_qsl(parts.query))
+            # A parameter may name the folder of a socket; none may be a password, or hold one behind a space.
+            said = parse_qsl(parts.query)
+            typed = parts.password is not None or any("pass" in name.lower() or is_address(word) for name, word in said)
         except ValueError:
             raise InvalidParameter("address", "an address", "one such as postgresql://user@host/name") from None
-        if typed or is_address(given):
+        if typed or is_address(given.partition("?")[0]):
             raise _typed(f"a password within {key} in {table.title}", "password_file")
         return given
 

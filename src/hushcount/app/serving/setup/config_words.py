@@ -96,6 +96,25 @@ def public_url(value: object) -> str:
     return given
 
 
+def collector(value: object) -> str:
+    """The address of a collector of traces, which is ours; without a password, which would be in every error."""
+    given = text(value).rstrip("/")
+    parts = urlsplit(given)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise InvalidParameter("address", "an address", "such as http://127.0.0.1:4318, and nothing but that")
+    return given
+
+
+def hook(value: object) -> str:
+    """Where alerts go; plain HTTP on this machine only. A word within it may be a secret, so none is shown."""
+    given = text(value)
+    parts = urlsplit(given)
+    plain = parts.scheme == "http" and is_loopback(parts.hostname or "")
+    if not parts.hostname or parts.username or parts.fragment or not (parts.scheme == "https" or plain):
+        raise InvalidParameter("address", "(not shown)", "such as https://hooks.example.org/hushcount")
+    return given
+
+
 def issuer(value: object) -> str:
     """An issuer's address, as it is written: it is compared letter by letter."""
     public_url(value)

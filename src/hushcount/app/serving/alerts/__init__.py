@@ -1,0 +1,1 @@
+"""Alerts: what owners and operators are told at once, by signed web hooks to one place of the configuration."""

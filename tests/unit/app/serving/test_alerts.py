@@ -1,0 +1,234 @@
+"""Alerts: each once, signed, to one listed place, tried again, and with nothing of any question in them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.server
+import json
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from hushcount.app.serving.alerts.alerts import Alerts
+from hushcount.app.serving.alerts.hooks import Hook
+from hushcount.app.serving.jobs import answering
+from hushcount.app.serving.jobs.tasks import Order
+from hushcount.app.serving.opening import open_setting
+from hushcount.app.serving.owners.wishes import make_wish
+from hushcount.app.serving.questions import queries
+from hushcount.errors import StoreIncomplete
+from hushcount.ledger.ledger import EVERY, Account, Verdict
+from hushcount.ledger.limits import rho_limit
+from tests.unit.app.serving.services import ZOE, make_config, running_service
+from tests.unit.app.serving.test_queries import COUNT, TOP, ended, released
+
+SECRET = "a shared secret"  # noqa: S105  of this test
+
+
+class Receiver(http.server.ThreadingHTTPServer):
+    """A receiver of hooks on loopback that keeps what it got; `status` is what it answers."""
+
+    def __init__(self):
+        self.got, self.status, self.elsewhere = [], 204, []
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    @property
+    def url(self):
+        """Where hooks go."""
+        return f"http://127.0.0.1:{self.server_port}/hook"
+
+    def bodies(self, kind):
+        """What came of a kind."""
+        return [form for _, form in map(_read, self.got) if form["kind"] == kind]
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path != "/hook":
+            self.server.elsewhere.append(self.path)
+        if self.server.status < 300:
+            self.server.got.append((dict(self.headers), body))
+        self.send_response(self.server.status)
+        if self.server.status == 302:
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/elsewhere")
+        self.end_headers()
+
+    do_GET = do_POST  # noqa: N815  the library's name
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
+def _read(got):
+    """A hook as its receiver checks it: signed over its moment and its bytes."""
+    headers, body = got
+    said = dict(part.split("=", 1) for part in headers["Hushcount-Signature"].split(","))
+    right = hmac.new(SECRET.encode(), f"{said['t']}.".encode() + body, hashlib.sha256).hexdigest()
+
+    assert hmac.compare_digest(said["v1"], right)
+    assert abs(time.time() - int(said["t"])) < 60
+    return headers, json.loads(body)
+
+
+@contextmanager
+def receiving():
+    """A receiver that runs."""
+    with Receiver() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def scene(tmp_path):
+    """A service, a receiver, and what watches for alerts on two machines."""
+    config = make_config(tmp_path)
+    with running_service(config) as service, receiving() as receiver:
+        both = [Alerts(lambda: open_setting(config), Hook(url=receiver.url, secret=SECRET)) for _ in range(2)]
+        for one in both:
+            one.round()
+        yield service, receiver, both
+        for one in both:
+            one.close()
+
+
+def rounds(both, times=2):
+    """Some rounds on both machines."""
+    for _ in range(times):
+        for one in both:
+            one.round()
+
+
+def test_steps_of_a_budget_are_told_once_by_one_of_two_machines(scene):
+    """The data's and an analyst's, at 50, 80 and 100 %; a step that was jumped over is not told after a higher one."""
+    service, receiver, both = scene
+    population = service.ledger.catalog.find("events", by="olga").population
+    for account, rho in (
+        (Account(kind="dataset", name=population, entity=population), "0.25"),
+        (Account(kind="analyst", name="zoe", entity=EVERY), "0.2"),
+    ):
+        service.ledger.set_limit(account, rho_limit(Decimal(rho), "0.1"), by="olga")
+    for k in (1, 2):
+        released(service, ZOE, replace(TOP, said={"item": "article", "k": k}), f"b{k}")
+        rounds(both)
+    found = receiver.bodies("budget")
+
+    assert [(one["of"], one.get("analyst"), one["percent"], one["dataset"]) for one in found] == [
+        ("analyst", "zoe", 50, "events"),
+        ("dataset", None, 80, "events"),
+        ("analyst", "zoe", 100, "events"),
+    ]
+    assert len({one["id"] for one in found}) == len(found)
+    before = len(receiver.got)
+    rounds(both)
+    assert len(receiver.got) == before
+
+
+def test_a_waiting_request_and_a_failed_store_are_told_without_what_was_said(scene, monkeypatch):
+    """The id of the request and the code of the failure; not why, not what was asked."""
+    service, receiver, both = scene
+    offer = service.served.find("events")
+    wish = make_wish(
+        service, ZOE, offer, releases="2", why="for the canary", until=datetime.now(UTC) + timedelta(days=3)
+    )
+
+    def incomplete(*_, **__):
+        raise StoreIncomplete("the canary")
+
+    monkeypatch.setattr(answering, "answer", incomplete)
+    for key in ("x", "y"):
+        job = queries.release(service, ZOE, Order(tasks=(COUNT,)), key=key)
+        assert ended(service, job).state == "failed"
+    rounds(both)
+
+    assert [(one["request"], one["dataset"]) for one in receiver.bodies("request")] == [(wish.id, "events")]
+    # Two in an hour are one alert.
+    assert [(one["code"], one["dataset"]) for one in receiver.bodies("store")] == [("store-incomplete", "events")]
+    sent = b"".join(body for _, body in receiver.got)
+    assert not any(word in sent for word in (b"canary", b"article", b"country", b"NZ"))
+
+
+def test_a_broken_chain_is_told(scene, monkeypatch):
+    """Once a day it is checked."""
+    service, receiver, both = scene
+    monkeypatch.setattr(type(service.ledger), "verify", lambda *_: Verdict(problems=("secret words",)))
+    rounds(both)
+    assert receiver.bodies("chain") == []
+    for one in both:
+        one.check_chain()
+    rounds(both)
+
+    (told,) = receiver.bodies("chain")
+    assert "secret words" not in json.dumps(told)
+
+
+def test_what_was_not_taken_is_sent_again_under_the_same_id_and_no_redirect_is_followed(scene):
+    """A receiver that fails gets it later; one that sends elsewhere has not taken it."""
+    service, receiver, both = scene
+    offer = service.served.find("events")
+    for receiver.status in (503, 302):
+        make_wish(service, ZOE, offer, releases="1", why="more", until=datetime.now(UTC) + timedelta(days=3))
+        rounds(both)
+        assert receiver.got == []
+    receiver.status = 204
+    rounds(both)
+
+    assert len(receiver.bodies("request")) == 2
+    assert len({form["id"] for form in receiver.bodies("request")}) == 2
+    assert receiver.elsewhere == []
+
+
+def test_what_a_machine_that_died_had_claimed_is_sent_by_another(scene, monkeypatch):
+    """After a while, under the same id."""
+    service, receiver, (first, second) = scene
+    receiver.status = 503
+    make_wish(
+        service,
+        ZOE,
+        service.served.find("events"),
+        releases="1",
+        why="more",
+        until=datetime.now(UTC) + timedelta(days=3),
+    )
+    first.round()
+    receiver.status = 204
+    second.round()
+    second.adopt()
+    second.round()
+    assert receiver.got == []
+    monkeypatch.setattr("hushcount.app.serving.alerts.alerts.SILENCE", timedelta(0))
+    second.adopt()
+    second.round()
+
+    assert len(receiver.bodies("request")) == 1
+    # It is on record that it was sent: whoever lives on after all does not send it again.
+    first.round()
+    assert len(receiver.bodies("request")) == 1
+
+
+def test_a_receiver_that_hangs_blocks_no_question(tmp_path):
+    """Alerts have a thread of their own."""
+    config = make_config(tmp_path)
+    with running_service(config) as service:
+        with http.server.HTTPServer(("127.0.0.1", 0), _Handler) as silent:
+            hook = Hook(url=f"http://127.0.0.1:{silent.server_port}/hook", secret=SECRET, seconds=30)
+            alerts = Alerts(lambda: open_setting(config), hook)
+            alerts.round()
+            make_wish(
+                service,
+                ZOE,
+                service.served.find("events"),
+                releases="1",
+                why="more",
+                until=datetime.now(UTC) + timedelta(days=3),
+            )
+            alerts.start()
+            assert released(service, ZOE, TOP, "meanwhile").stored.payload
+        alerts.close()
