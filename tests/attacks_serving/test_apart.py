@@ -121,7 +121,6 @@ def test_stages_do_not_go_around_the_grid(tmp_path, reading):
         assert events.result(30).body.count(b"event: stage") == 1
 
 
-@pytest.mark.xfail(strict=True, reason="what is held on one's own account turns into what is spent when the run ends")
 def test_balances_do_not_go_around_the_grid(tmp_path):
     """An account tells the end of a question no sooner than the question does."""
 
@@ -151,7 +150,6 @@ def slowly(monkeypatch, seconds):
     monkeypatch.setattr(spine, "_draw", draw)
 
 
-@pytest.mark.xfail(strict=True, reason="how long a first run took is looked up by job, and a batch is another job")
 @pytest.mark.parametrize("first", ["alone", "among others"])
 def test_a_batch_does_not_tell_that_an_answer_was_there(separate, bob, monkeypatch, first):
     """Asked alone or among others, an answer that was there takes as long as its first run did."""

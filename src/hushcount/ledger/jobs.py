@@ -137,9 +137,6 @@ class Jobs(Protocol):
     def of_key(self, analyst: str, key: str) -> Job | None:
         """The job that an analyst's key names; None if there is none."""
 
-    def first(self, question: str) -> Job | None:
-        """The first job that answered a question; None if none did."""
-
     def page(
         self, *, analyst: str | None, dataset: str | None = None, before: str = "", size: int = 100
     ) -> tuple[Job, ...]:

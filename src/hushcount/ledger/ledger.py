@@ -17,7 +17,7 @@ Which data a question is about, and so which accounts pay, is the catalog's part
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -39,6 +39,8 @@ OVERSEERS: frozenset[str] = frozenset({"owner", "auditor"})
 SILENT: frozenset[str] = frozenset({"auditor", "reader"})
 # In place of a name or an entity: every one that has no rule of its own.
 EVERY = "*"
+# When the end of an attempt shows: from the moment now, and how long the first runs took of answers that were there.
+Shows: TypeAlias = Callable[[datetime, Sequence[timedelta]], datetime]
 LIFETIME = timedelta(minutes=15)
 
 
@@ -85,6 +87,8 @@ class Ask:
         lifetime: how long the reservation lives.
         variants: cheaper ways to ask.
         token: the token that it is asked with, whose account is charged with the others; None without one.
+        apart: whether nothing may tell the analyst that somebody else asked before. Then a stored answer that they
+            have not paid for needs the room that a new one does, and the whole of it is held until `unveil`.
     """
 
     analyst: str
@@ -99,6 +103,7 @@ class Ask:
     lifetime: timedelta = LIFETIME
     variants: tuple[Variant, ...] = ()
     token: str | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,16 +390,25 @@ class Ledger(Rules, Protocol):
     def touch(self, reservation: Reservation) -> None:
         """Record durably that data is about to be read. From here on the reservation can no longer be refunded."""
 
-    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes) -> StoredRelease:
+    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """Charge the actual cost, give back the rest, store the answer: one step. What it returns is the release.
 
         If the same question was settled by someone else meanwhile, theirs is returned and `payload` must be discarded,
         as after a retry. An expired reservation stays charged in full; its answer is still accepted while no window
         that paid for it was renewed.
 
+        With `veiled` the answer is stored and durable, and all that was held stays held: no balance, price or refusal
+        tells that it is there, until `unveil` says when it shows, or the reservation's time is over.
+
         Raises:
             CostOverrun: `cost` is above what was reserved. The larger of both was charged, nothing may be released.
             ReservationClosed: it was refunded, or expired in an earlier window.
+        """
+
+    def unveil(self, analyst: str, keys: Sequence[str], shows: Shows) -> datetime | None:
+        """Let the veiled answers of an attempt show, all at the same moment; returns it, or None if none is veiled.
+
+        At that moment, by the ledger's clock and whoever comes by first, the rest of what is held is given back.
         """
 
     def refund(self, reservation: Reservation) -> None:

@@ -95,7 +95,10 @@ class Replayed:
         elif kind in {"reserve", "repeat"}:
             self._begin(body)
         elif kind == "touch":
-            self.asks[body["number"]]["touched"] = 1
+            # Entries of earlier versions do not say when.
+            self.asks[body["number"]]["touched"] = body.get("touched", 1)
+        elif kind in {"keep", "unveil"}:
+            self._veil(body)
         elif kind not in _SAYINGS:
             self._end(body)
 
@@ -211,18 +214,50 @@ class Replayed:
                 self.complain(body, "what was freed is not what was held")
             if kind != "overrun" and (spent.rho > worst.rho or spent.delta > worst.delta):
                 self.complain(body, "more was charged than was held")
-            if kind == "expire" and spent != worst:
+            if kind == "settle" and ask["answer"] is not None and spent not in (_NOTHING, self._price(ask["answer"])):
+                self.complain(body, "a veiled answer was not charged at its cost")
+            if kind == "expire" and (spent != worst or ask["answer"] is not None):
                 self.complain(body, "an expired query was not charged in full")
         ask["state"], (ask["charged_rho"], ask["charged_delta"]) = body["state"], body["charged"]
         if kind in {"settle", "late", "overrun"}:
-            ask["touched"] = 1
+            ask["touched"] = ask["touched"] or 1
         if "answer" in body:
-            ask["answer"] = body["answer"]
             self.holders.update((body["answer"], *payer) for payer in json.loads(ask["accounts"]))
+        self._store(body)
+
+    def _veil(self, body: Mapping[str, Any]) -> None:
+        """An answer that does not show yet, or when it will."""
+        ask = self.asks[body["number"]]
+        if ask["state"] != "open" or (body["kind"] == "keep") == (ask["answer"] is not None):
+            self.complain(body, f"{body['kind']} of a query that was {ask['state']}, or out of its turn")
+        if body["kind"] == "keep":
+            ask["touched"] = ask["touched"] or 1
+            self._store(body)
+        elif not body["at"] <= body["expires"] <= ask["expires"]:
+            self.complain(body, "an answer shows at a moment that is over, or too late")
+        else:
+            ask["expires"] = body["expires"]
+
+    def _store(self, body: Mapping[str, Any]) -> None:
+        """The answer that an entry tells, if it tells one."""
+        ask = self.asks[body["number"]]
+        if "answer" in body:
+            if ask["answer"] not in {None, body["answer"]}:
+                self.complain(body, "another answer than the one that was kept")
+            ask["answer"] = body["answer"]
         if "digest" in body:
+            cost = zcdp.spent(Cost.from_json(body["cost"]))
+            worst = zcdp.spent(Cost.from_json(json.loads(ask["cost"])))
+            if cost.rho > worst.rho or cost.delta > worst.delta:
+                self.complain(body, "an answer cost more than was held")
             asked = tuple(ask[name] for name in ANSWER_COLUMNS[:5])
             made = (body["canonical"], canonical(body["cost"]), body["at"], body["digest"])
             self.releases[ask["number"]] = (*asked, *made)
+
+    def _price(self, number: int) -> Spent:
+        """What making a stored answer cost."""
+        row = dict(zip(ANSWER_COLUMNS, self.releases[number], strict=True))
+        return zcdp.spent(Cost.from_json(json.loads(row["cost"])))
 
     def _lines(self, body: Mapping[str, Any]) -> Iterator[tuple[Payer, Spent, Spent]]:
         """Apply the lines of an entry to the accounts, and yield each."""

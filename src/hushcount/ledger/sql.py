@@ -5,10 +5,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TypeVar
 
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
-from hushcount.ledger import history, replay, reserving, settling, timekeeping
+from hushcount.ledger import asks, history, replay, reserving, settling, timekeeping
 from hushcount.ledger.book import Book, lock_book, look
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.datasets import look_population, open_population
@@ -23,6 +24,7 @@ from hushcount.ledger.ledger import (
     Proof,
     Quote,
     Reservation,
+    Shows,
     StoredRelease,
     Use,
     Verdict,
@@ -62,6 +64,11 @@ class SqlLedger(SqlRules):
         """See `Ledger.check`."""
         reserving.validate(ask)
         with self._database.reading() as transaction:
+            book = look_population(transaction, ask.dataset)
+            if book.now < book.expiry:
+                return reserving.quote(book, ask)
+        self._charge_due(book.entity)
+        with self._database.reading() as transaction:
             return reserving.quote(look_population(transaction, ask.dataset), ask)
 
     def reserve(self, ask: Ask) -> Reservation | StoredRelease:
@@ -94,16 +101,27 @@ class SqlLedger(SqlRules):
         """See `Ledger.touch`."""
         _on_book(self._database, reservation.entity, lambda book: settling.touch(book, reservation))
 
-    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes) -> StoredRelease:
+    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """See `Ledger.settle`."""
         release, problem = _on_book(
             self._database,
             reservation.entity,
-            lambda book: settling.settle(book, reservation, cost=cost, payload=payload),
+            lambda book: settling.settle(book, reservation, cost=cost, payload=payload, veiled=veiled),
         )
         if release is None:
             raise CostOverrun(problem)
         return release
+
+    def unveil(self, analyst: str, keys: Sequence[str], shows: Shows) -> datetime | None:
+        """See `Ledger.unveil`."""
+        with self._database.reading() as transaction:
+            found = [asks.by_key(transaction, analyst, key) for key in keys]
+        books = sorted({one[0] for one in found if one is not None})
+        moments = [
+            _on_book(self._database, entity, lambda book: settling.unveil(book, analyst, keys, shows=shows))
+            for entity in books
+        ]
+        return max((at for at in moments if at is not None), default=None)
 
     def refund(self, reservation: Reservation) -> None:
         """See `Ledger.refund`."""
@@ -114,9 +132,7 @@ class SqlLedger(SqlRules):
         with self._database.reading() as transaction:
             book = look(transaction, account.entity)
         if book.now >= book.expiry:
-            # Under a clock that is not believed nothing expires; one can still look.
-            with suppress(ClockImplausible):
-                _on_book(self._database, book.entity, lambda _: None)
+            self._charge_due(book.entity)
         with self._database.reading() as transaction:
             book = look(transaction, account.entity)
             payer = (account.kind, book.entity if account.kind == "dataset" else account.name)
@@ -152,6 +168,12 @@ class SqlLedger(SqlRules):
     def close(self) -> None:
         """See `Ledger.close`."""
         self._database.close()
+
+    def _charge_due(self, entity: str) -> None:
+        # Under a clock that is not believed nothing expires; one can still look. Of data that was never registered
+        # there is no book.
+        with suppress(ClockImplausible, ReservationClosed):
+            _on_book(self._database, entity, lambda _: None)
 
 
 def _on_book(database: Database, entity: str, verb: Callable[[Book], _T]) -> _T:

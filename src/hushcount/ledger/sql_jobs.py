@@ -186,12 +186,6 @@ class SqlJobs:
             found = _rows(transaction, "analyst = ? AND ask_key = ?", analyst, key)
             return _job(found[0], transaction.now()) if found else None
 
-    def first(self, question: str) -> Job | None:
-        """See `Jobs.first`."""
-        with self._database.reading() as transaction:
-            found = _rows(transaction, "question = ? AND state = 'done' ORDER BY made, id LIMIT 1", question)
-            return _job(found[0], transaction.now()) if found else None
-
     def page(
         self, *, analyst: str | None, dataset: str | None = None, before: str = "", size: int = 100
     ) -> tuple[Job, ...]:

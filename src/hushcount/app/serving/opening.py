@@ -45,7 +45,7 @@ def open_service(config: Config) -> Service:
         served = Served(config, stores, setting)
         # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
         end_grants(setting)
-        means = Means(setting=setting, stores=stores, find=served.find, presets=config.privacy.presets)
+        means = Means(setting=setting, stores=stores, find=served.find, privacy=config.privacy)
         runner = Runner(means, worker=new_id("w"), chores=(*_chores(setting, state), served.refresh))
         keys = config.keys
         tokens_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
