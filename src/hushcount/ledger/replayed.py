@@ -94,11 +94,8 @@ class Replayed:
             self._part(body)
         elif kind in {"reserve", "repeat"}:
             self._begin(body)
-        elif kind == "touch":
-            # Entries of earlier versions do not say when.
-            self.asks[body["number"]]["touched"] = body.get("touched", 1)
-        elif kind in {"keep", "unveil"}:
-            self._veil(body)
+        elif kind in {"touch", "keep", "unveil"}:
+            self._go_on(body)
         elif kind not in _SAYINGS:
             self._end(body)
 
@@ -225,18 +222,22 @@ class Replayed:
             self.holders.update((body["answer"], *payer) for payer in json.loads(ask["accounts"]))
         self._store(body)
 
-    def _veil(self, body: Mapping[str, Any]) -> None:
-        """An answer that does not show yet, or when it will."""
-        ask = self.asks[body["number"]]
-        if ask["state"] != "open" or (body["kind"] == "keep") == (ask["answer"] is not None):
-            self.complain(body, f"{body['kind']} of a query that was {ask['state']}, or out of its turn")
-        if body["kind"] == "keep":
+    def _go_on(self, body: Mapping[str, Any]) -> None:
+        """An ask that stays open: data is about to be read, its answer is there and does not show, or when it will."""
+        ask, kind = self.asks[body["number"]], body["kind"]
+        if kind == "touch":
+            # Entries of earlier versions do not say when.
+            ask["touched"] = body.get("touched", 1)
+            return
+        if ask["state"] != "open" or (kind == "keep") == (ask["answer"] is not None):
+            self.complain(body, f"{kind} of a query that was {ask['state']}, or out of its turn")
+        if kind == "keep":
             ask["touched"] = ask["touched"] or 1
             self._store(body)
-        elif not body["at"] <= body["expires"] <= ask["expires"]:
-            self.complain(body, "an answer shows at a moment that is over, or too late")
-        else:
+        elif body["at"] <= body["expires"] <= ask["expires"]:
             ask["expires"] = body["expires"]
+        else:
+            self.complain(body, "an answer shows at a moment that is over, or too late")
 
     def _store(self, body: Mapping[str, Any]) -> None:
         """The answer that an entry tells, if it tells one."""

@@ -115,8 +115,9 @@ def unveil(book: Book, analyst: str, keys: Sequence[str], *, shows: Shows) -> da
         asks.expire_at(book, row.number, row.expires)
         book.expiry = min(book.expiry, row.expires)
     book.flush()
+    last = max(row.expires for row in rows)
     sweep(book)
-    return at
+    return moment(last)
 
 
 def _first_run(book: Book, row: AskRow) -> timedelta:

@@ -16,12 +16,12 @@ from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.answering import standard_releases
 from hushcount.app.serving.jobs.asking import Wanted, read_request, refuse_dear, want
 from hushcount.app.serving.jobs.tasks import Order, Task, flight_of
+from hushcount.app.serving.jobs.timing import in_time, visible
 from hushcount.app.serving.owners.views import Viewer, own_quote
 from hushcount.app.serving.problems import PASSING, Problem
 from hushcount.app.serving.questions.prices import price_form
 from hushcount.app.serving.questions.rehearsal import rehearse
 from hushcount.app.serving.questions.releases import made_up_form
-from hushcount.app.serving.questions.timing import in_time, visible
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Timing
 from hushcount.app.words import in_releases

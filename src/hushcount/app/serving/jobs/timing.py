@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from hushcount.app.serving.setup.config import Privacy, Timing
 from hushcount.ledger.ledger import Shows
 
 # From here on the grid doubles: a long answer has few moments to show itself too.
 _DOUBLING_FROM = timedelta(seconds=8)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
@@ -46,7 +47,9 @@ def shows_at(timing: Timing, accepted: datetime, *, several: bool) -> Shows:
 
     def moment(now: datetime, firsts: Sequence[timedelta]) -> datetime:
         missed = sum(firsts, timedelta(0))
-        return visible(timing, accepted, now + missed if several else max(now, accepted + missed))
+        ended = now + missed if several else max(now, accepted + missed)
+        # What is too late is not told when: it ends with its reservation.
+        return visible(timing, accepted, ended) if in_time(timing, accepted, ended) else _NEVER
 
     return moment
 
