@@ -273,3 +273,24 @@ def test_a_batch_does_not_tell_that_an_answer_was_there(separate, bob, monkeypat
     else:
         assert released(bob, TOP, key="c").status == 200
     assert time.monotonic() - began >= 0.9
+
+
+def test_a_full_line_does_not_count_who_stands_in_it(tmp_path, reading):
+    """That a store is busy cannot be hidden; how many questions of others wait for it is not told."""
+
+    def narrow(config):
+        store = replace(config.store("files"), max_running=1, max_waiting=3)
+        return replace(apart(config), stores=(store,))
+
+    with staged(tmp_path, narrow) as stage:
+        asked(stage.analyst, TOP)
+        assert reading.began.wait(30)
+        for k in (4, 5, 6):
+            asked(stage.analyst, {**TOP, "k": k}, key=f"k{k}")
+        until = time.monotonic() + 30
+        while stage.service.stores.load(stage.service.served.find("events")) != (1, 3) and time.monotonic() < until:
+            time.sleep(0.01)
+        refused = asked(stage.token("olga", scopes=("ask",)), {**TOP, "k": 7})
+        assert (refused.code, refused.form["charged"]) == ("busy", False)
+        assert "3" not in refused.form["detail"]
+        reading.go.set()
