@@ -17,7 +17,7 @@ Which data a question is about, and so which accounts pay, is the catalog's part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -63,10 +63,26 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """Another way to ask, with its worst case: offered in a refusal if it fits."""
+    """Another way to ask, with its worst case: offered in a refusal if it fits.
+
+    Attributes:
+        label: what is different, in words.
+        cost: the worst case.
+        change: what is different, by the names under which it is asked.
+        give_or_take: half the width of a 95 % interval, in people; None if there are no counts or it is not known.
+        cutoff: about how many people an item needs to be shown; None if every item is, or it is not known.
+    """
 
     label: str
     cost: Cost
+    change: Mapping[str, str] = field(default_factory=dict)
+    give_or_take: int | None = None
+    cutoff: float | None = None
+
+    def __str__(self) -> str:
+        give = "" if self.give_or_take is None else f", give or take {self.give_or_take}"
+        cut = "" if self.cutoff is None else f", for items that about {self.cutoff:.0f} people or more have"
+        return f"{self.label}{give}{cut}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +101,7 @@ class Ask:
         what: the question in a few words, for histories and refusals.
         family: a key shared by questions that answer nearly the same, for "already answered" in a refusal.
         lifetime: how long the reservation lives.
-        variants: cheaper ways to ask.
+        variants: cheaper ways to ask; looked at only if it is refused.
         token: the token that it is asked with, whose account is charged with the others; None without one.
         apart: whether nothing may tell the analyst that somebody else asked before. Then a stored answer that they
             have not paid for needs the room that a new one does, and the whole of it is held until `unveil`.
@@ -101,7 +117,7 @@ class Ask:
     what: str = ""
     family: str = ""
     lifetime: timedelta = LIFETIME
-    variants: tuple[Variant, ...] = ()
+    variants: Iterable[Variant] = ()
     token: str | None = None
     apart: bool = False
 
@@ -217,7 +233,7 @@ class Refusal:
         spenders: the dearest of the latest charges to those accounts: their own; to owners and auditors, everybody's.
         others: what the others' latest charges add up to, without words or names.
         renews: when the last of those accounts is renewed; None if one never is.
-        variant: the cheapest offered variant that fits.
+        variant: the cheapest offered variant that fits; of an analyst who is apart and short alone, into their own.
         stored: stored answers of the same family that this analyst already paid for: number and words.
         ask_whom: the owners.
     """

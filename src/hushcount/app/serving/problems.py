@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hushcount import errors
+from hushcount.accounting import zcdp
 from hushcount.app.forms import refusal_form
 from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.words import in_releases
-from hushcount.ledger.ledger import Refusal
+from hushcount.ledger.ledger import Refusal, Variant
 from hushcount.model.budgets import STANDARD
 
 _TITLES = {
@@ -170,16 +171,20 @@ def refusal_members(refusal: Refusal) -> dict[str, Any]:
             {"what": one.what, "releases": round(in_releases(one.spent), 6), "when": one.when.date().isoformat()}
             for one in refusal.spenders
         ],
-        "would_fit": [] if refusal.variant is None else [{"change": change_of(refusal.variant.label)}],
+        "would_fit": [] if refusal.variant is None else [variant_form(refusal.variant)],
         "already_answered": [{"what": what} for _, what in refusal.stored],
         "ask": {"owners": people_of(refusal.ask_whom), "with": "POST /v1/requests"},
     }
 
 
-def change_of(label: str) -> dict[str, str]:
-    """What to send instead: a variant's label, such as "preset cautious", as a member of the question."""
-    name, _, value = label.partition(" ")
-    return {name: value}
+def variant_form(variant: Variant) -> dict[str, Any]:
+    """What to send instead, as members of the question; what it costs at most, and how accurate it would be."""
+    return {
+        "change": dict(variant.change),
+        "releases": round(in_releases(zcdp.spent(variant.cost)), 6),
+        "give_or_take": variant.give_or_take,
+        "cutoff": variant.cutoff,
+    }
 
 
 def people_of(names: Iterable[str]) -> list[str]:

@@ -149,7 +149,7 @@ def refusal_words(error: BudgetExhausted, viewer: Viewer) -> str:
     if len(own) < len(refusal.short):
         told.append(f"The budget of {viewer.title!r}, which is shared, does not have it.")
     elif refusal.variant is not None:
-        told.append(f"This would fit: {refusal.variant.label}.")
+        told.append(f"This would fit: {refusal.variant}.")
     owners = [name for name in refusal.ask_whom if name != SERVICE]
     if owners:
         told.append(f"To have more, ask {', '.join(owners)}.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
+from hushcount.app.payment import Cheaper
 from hushcount.app.serving.callers.callers import Caller, require, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import new_id
@@ -194,7 +195,8 @@ def _quoted(
     with service.stores.look(offer) as engine:
         wanted = want(request, offer, engine, setting=service.of(caller.name))
     apart = service.config.privacy.analysts == "separate"
-    wanted = replace(wanted, ask=replace(wanted.ask, token=token, apart=apart))
+    cheaper = Cheaper(request=wanted.request, presets=presets)
+    wanted = replace(wanted, ask=replace(wanted.ask, token=token, apart=apart, variants=cheaper))
     refuse_dear(wanted, presets)
     return wanted, service.ledger.check(wanted.ask)
 
