@@ -293,12 +293,21 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which part of the history: the entries of one population's book after a number, oldest first."""
+    """Which part of the history: the entries of one population's book after a number, oldest first.
+
+    Attributes:
+        entity: the population.
+        after: the number after which it begins.
+        size: how many at most.
+        analyst: only what this one did.
+        dataset: only questions about this data set, by its id: for that a role for the data set is enough.
+    """
 
     entity: str
     after: int = 0
     size: int = 100
     analyst: str | None = None
+    dataset: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -440,8 +449,11 @@ class Ledger(Rules, Protocol):
     def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
         """A part of the log. Owners and auditors see all of it, analysts what they did themselves."""
 
-    def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
-        """Every charge to an analyst of this population, oldest first, for proposals; owners and auditors only."""
+    def usage(self, entity: str, *, by: str, dataset: str | None = None) -> tuple[Use, ...]:
+        """Every charge to an analyst of this population, oldest first, for proposals; owners and auditors only.
+
+        With the id of a data set, only for questions about it: for that a role for the data set is enough.
+        """
 
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """Say that the clock is right although it looks wrong; owners only. Returns what was done, in a sentence.

@@ -144,11 +144,12 @@ class SqlLedger(SqlRules):
         with self._database.reading() as transaction:
             return history.entries(transaction, page, by=by)
 
-    def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
+    def usage(self, entity: str, *, by: str, dataset: str | None = None) -> tuple[Use, ...]:
         """See `Ledger.usage`."""
+        deed = "see what everybody spent"
         with self._database.reading() as transaction:
-            require(transaction, by, entity=entity, roles=("owner", "auditor"), deed="see what everybody spent")
-            return history.uses(transaction, entity)
+            require(transaction, by, entity=entity, dataset=dataset, roles=("owner", "auditor"), deed=deed)
+            return history.uses(transaction, entity, dataset=dataset)
 
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """See `Ledger.set_clock`."""
