@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hushcount.ledger.ledger import Ask
+from hushcount.ledger.refusal import to_text
+from hushcount.model.budgets import STANDARD
+from hushcount.model.costs import Concentrated, Cost
 from tests.api.served import COUNT, TOP, released
 
 SMALL = {"dataset": "events", "releases": "0.5"}
@@ -74,3 +78,38 @@ def test_a_list_of_items_needs_no_delta_and_is_offered_none(fresh):
     fresh.owner.put("/v1/limits", {"dataset": "events", "rho": "0.05", "delta": "0"})
     (offer,) = refused(fresh, {**COUNT, "keys": ["a1", "a2"]})["would_fit"]
     assert offer["change"] == {"preset": "cautious"}
+
+
+def test_a_refusal_speaks_of_what_its_caller_knows(fresh):
+    """Not of the service as somebody to ask, of populations and numbers of the ledger, or of commands."""
+    ledger = fresh.service.ledger
+    ledger.catalog.join("hidden", "events", by="olga")
+    assert released(fresh.analyst, {**COUNT, "where": "country = 'NZ'"}, key="before").status == 200
+    fresh.owner.put("/v1/limits", SMALL)
+    form = refused(fresh)
+
+    for words in ("the service", "hidden", "hushcount ", "rho =", "release 1"):
+        assert words not in form["detail"]
+    assert "ask olga: POST /v1/requests" in form["detail"]
+    assert form["ask"]["owners"] == ["olga"]
+    denied = fresh.analyst.put("/v1/limits", SMALL)
+    assert "the service" not in denied.form["detail"]
+
+
+def test_a_refusal_of_the_ledger_itself_names_people_only(fresh):
+    """On the command line, too, nobody asks the service; and a month that has not begun is not for ever."""
+    fresh.owner.put("/v1/limits", {"dataset": "events", "releases": "0"})
+    quote = fresh.service.ledger.check(
+        Ask(
+            analyst="ana",
+            dataset=fresh.service.served.find("events").id,
+            version="v",
+            query="q",
+            cost=Cost.of((Concentrated(rho=STANDARD.rho), 1)),
+            key="k",
+        )
+    )
+    words = to_text(quote.refusal)
+    assert quote.refusal.ask_whom == ("olga",)
+    assert "the service" not in words
+    assert "never renewed" not in words

@@ -7,7 +7,7 @@ from fastapi import Request
 from hushcount.api.work import caller_of, service_of
 from hushcount.app.serving.callers.callers import role_on
 from hushcount.app.serving.owners.views import refusal_view, refusal_words
-from hushcount.app.serving.problems import Problem, people_of, problem_of, variant_form
+from hushcount.app.serving.problems import Problem, problem_of, variant_form
 from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.words import in_releases
 from hushcount.errors import BudgetExhausted
@@ -39,7 +39,7 @@ def refusal_problem(request: Request, error: BudgetExhausted) -> Problem:
         "renews": form["renews"],
         "would_fit": [] if form["fits"] is None or refusal.variant is None else [variant_form(refusal.variant)],
         "already_answered": form["already_yours"],
-        "ask": {"owners": people_of(form["ask"]), "with": "POST /v1/requests"},
+        "ask": {"owners": form["ask"], "with": "POST /v1/requests"},
     }
     return Problem(code="budget-exhausted", detail=refusal_words(error, viewer), more=more)
 

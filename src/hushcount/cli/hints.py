@@ -43,6 +43,8 @@ def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each ki
     match error:
         case errors.OtherPerson(dataset=dataset, asked=asked):
             return f"hushcount catalog repin {shlex.quote(dataset)} --user {shlex.quote(asked)}"
+        case errors.UnknownDataset():
+            return "hushcount catalog, to see all of them"
         case errors.ClockImplausible(deed=deed):
             return f"hushcount ledger clock --{deed}"
         case errors.LedgerMissing():

@@ -58,7 +58,9 @@ def _about(transaction: Transaction, entries: tuple[Entry, ...], dataset: str) -
     marks = ", ".join("?" for _ in numbers) or "NULL"
     found = transaction.fetch(
         f"SELECT number FROM asks WHERE entity = ? AND dataset = ? AND number IN ({marks})",  # noqa: S608 (own words)
-        *(entries[0].entity, dataset, *numbers),
+        entries[0].entity,
+        dataset,
+        *numbers,
     )
     own = {number for (number,) in found}
     return [one for one in entries if number_of.get(one.seq) in own]

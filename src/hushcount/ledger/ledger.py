@@ -39,6 +39,9 @@ OVERSEERS: frozenset[str] = frozenset({"owner", "auditor"})
 SILENT: frozenset[str] = frozenset({"auditor", "reader"})
 # In place of a name or an entity: every one that has no rule of its own.
 EVERY = "*"
+# The name under which a service acts for itself, such as when it founds a ledger. Nobody signs in as this, and nobody
+# can ask it for anything.
+SERVICE = "the service"
 # When the end of an attempt shows: from the moment now, and how long the first runs took of answers that were there.
 Shows: TypeAlias = Callable[[datetime, Sequence[timedelta]], datetime]
 LIFETIME = timedelta(minutes=15)

@@ -90,7 +90,7 @@ def to_text(refusal: Refusal) -> str:
         lines.append(f"Others spent rho = {_up(refusal.others.rho)} lately.")
     if refusal.renews is not None:
         lines.append(f"It renews on {refusal.renews:%Y-%m-%d %H:%M} UTC.")
-    else:
+    elif any(balance.limit is not None and balance.limit.window == "none" for balance in refusal.short):
         lines.append("It is never renewed.")
     if refusal.variant is not None:
         lines.append(f"This would fit: {refusal.variant}.")

@@ -194,7 +194,7 @@ def _overrun(book: Book, row: AskRow, actual: Spent) -> str:
     """Charge the larger of what was used and what was held, whatever the limits say: it is spent."""
     held, late = row.held, row.state == "expired"
     used = Spent(rho=max(actual.rho, held.rho), delta=max(actual.delta, held.delta))
-    row.state, row.touched = "overrun", 1
+    row.state, row.touched = "overrun", row.touched or 1
     row.charge(used)
     charge = dict.fromkeys(row.payers, used - held if late else used)
     _end(book, row, kind="overrun", lines=_move(book, row, charge, at=book.now, freed=not late))

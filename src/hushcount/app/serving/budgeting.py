@@ -7,6 +7,7 @@ does not fit, `get` tells what is left. A program says its worst case before it 
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import json
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ _VERSION = "the program's own"
 _LONGEST = timedelta(days=7)
 # As many bytes of a reservation's name nobody guesses.
 _SEAL = 16
+_HELD = "held under "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +131,17 @@ def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
         version=_VERSION,
         query=f"{caller.name}/{key}",
         cost=cost_of({"rho": wish.rho, "delta": wish.delta}),
-        key=key,
+        key=_key(caller, key),
         fresh=True,
         what=wish.what,
         lifetime=wish.lifetime,
         token=None if caller.token is None else caller.token.id,
     )
+
+
+def _key(caller: Caller, key: str) -> str:
+    """The key under which the ledger knows a reservation: no question's, since those have no spaces in it."""
+    return f"{_HELD}{hashlib.sha256(f'{caller.name}/{key}'.encode()).hexdigest()[:32]}"
 
 
 def _named(service: Service, caller: Caller, ask: Ask) -> str:
@@ -157,11 +164,7 @@ def _own(service: Service, caller: Caller, name: str) -> Reservation | StoredRel
     if holder != caller.name:
         raise missing
     require(service, caller, service.served.by_id(dataset), "owner", "program", deed="hold budget")
-    # The key of a reservation that was given back may name a question since, or one of several: that is not a program's
-    # to settle, and what would be settled is not its answer.
-    if any(service.ledger.jobs.of_key(analyst, one) for one in (key, key.rpartition("#")[0]) if one):
-        raise missing
-    held = service.ledger.recall(analyst, key)
+    held = service.ledger.recall(analyst, key) if key.startswith(_HELD) else None
     if held is None:
         raise missing
     return held

@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from hushcount.app.secret import Secret, load_secret
-from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.serving.callers.tokens import ledger_of
 from hushcount.app.serving.data.access import direct_access, make_access
 from hushcount.app.serving.data.served import Served
@@ -25,6 +24,7 @@ from hushcount.app.serving.setup.keyfiles import read_key, read_password
 from hushcount.app.setting import Setting
 from hushcount.app.wiring import open_ledger
 from hushcount.errors import NotPermitted
+from hushcount.ledger.ledger import SERVICE
 
 
 def open_service(config: Config) -> Service:
