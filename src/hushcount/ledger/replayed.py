@@ -206,12 +206,12 @@ class Replayed:
         was, becomes = _STEPS[kind] if kind != "overrun" else (ask["state"], "overrun")
         if (ask["state"], body["state"]) != (was, becomes) or (kind == "refund" and ask["touched"]):
             self.complain(body, f"{kind} of a query that was {ask['state']}")
-        for _, reserved, spent in self._lines(body):
+        for payer, reserved, spent in self._lines(body):
             if ask["state"] == "open" and reserved != _NOTHING - worst:
                 self.complain(body, "what was freed is not what was held")
             if kind != "overrun" and (spent.rho > worst.rho or spent.delta > worst.delta):
                 self.complain(body, "more was charged than was held")
-            if kind == "settle" and ask["answer"] is not None and spent not in (_NOTHING, self._price(ask["answer"])):
+            if kind == "settle" and ask["answer"] is not None and spent != _due(self, ask["answer"], payer):
                 self.complain(body, "a veiled answer was not charged at its cost")
             if kind == "expire" and (spent != worst or ask["answer"] is not None):
                 self.complain(body, "an expired query was not charged in full")
@@ -255,11 +255,6 @@ class Replayed:
             made = (body["canonical"], canonical(body["cost"]), body["at"], body["digest"])
             self.releases[ask["number"]] = (*asked, *made)
 
-    def _price(self, number: int) -> Spent:
-        """What making a stored answer cost."""
-        row = dict(zip(ANSWER_COLUMNS, self.releases[number], strict=True))
-        return zcdp.spent(Cost.from_json(json.loads(row["cost"])))
-
     def _lines(self, body: Mapping[str, Any]) -> Iterator[tuple[Payer, Spent, Spent]]:
         """Apply the lines of an entry to the accounts, and yield each."""
         for kind, name, period, opened, until, *amounts in body["lines"]:
@@ -288,3 +283,11 @@ class Replayed:
 
 def _frozen(rows: Iterable[Iterable[Any]]) -> frozenset[Row]:
     return frozenset(tuple(row) for row in rows)
+
+
+def _due(book: Replayed, number: int, payer: Payer) -> Spent:
+    """What an account has to pay for a stored answer: what making it cost, once."""
+    if (number, *payer) in book.holders:
+        return _NOTHING
+    said = dict(zip(ANSWER_COLUMNS, book.releases[number], strict=True))
+    return zcdp.spent(Cost.from_json(json.loads(said["cost"])))
