@@ -29,8 +29,8 @@ async def ask(request: Request, body: bodies.Batch, *, key: Key = None, prefer: 
     if body.mode == "estimate":
         return answer(await light(request, _priced, request, order))
     named = require_key(key)
-    job = await taken(request, order, key=named)
-    return await job_answer(request, await waited(request, job, seconds_to_wait(prefer)), asked=True)
+    shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
+    return await job_answer(request, shown, asked=True)
 
 
 def _priced(request: Request, order: Order) -> dict[str, Any]:

@@ -12,27 +12,31 @@ from hushcount.api.problems import problem_form, problem_response
 from hushcount.api.refusals import seen_problem
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
-from hushcount.api.work import caller_of, light, service_of, worker_of
+from hushcount.api.work import caller_of, light, service_of, taking, worker_of
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.queries import Shown
 from hushcount.app.serving.questions.releases import answered, cost_form
 from hushcount.errors import Busy
-from hushcount.ledger.jobs import Job
 
 _AGAIN = "1"
 
 
-async def taken(request: Request, order: Order, *, key: str) -> Job:
-    """A question that is taken, or joined if its key came before.
+async def taken(request: Request, order: Order, *, key: str) -> Shown:
+    """A question that is taken, or joined if its key came before, as it may be seen now.
 
     Raises:
         Busy: the process is about to end; another one takes it.
     """
     if worker_of(request).stopping:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
-    return await light(request, queries.release, service_of(request), caller_of(request), order, key=key)
+    service, caller = service_of(request), caller_of(request)
+
+    def deed() -> Shown:
+        return queries.show(service, queries.release(service, caller, order, key=key))
+
+    return await taking(request, order.tasks[0].dataset, deed)
 
 
 async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.data.offers import Offer
-from hushcount.app.serving.owners.views import Viewer, balance_view, quote_view
+from hushcount.app.serving.owners.views import Viewer, balance_view, is_shared, own_quote
 from hushcount.app.serving.questions.prices import day
 from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.serving.service import Service
@@ -54,9 +54,9 @@ def standard_quote(service: Service, caller: Caller, offer: Offer) -> Quote | No
 
 
 def _left(quote: Quote, viewer: Viewer) -> dict[str, Any]:
-    seen = [one for one in quote.balances if _binds(one) and not balance_view(one, viewer)["shared"]]
+    seen = [one for one in quote.balances if _binds(one) and not is_shared(one, viewer)]
     rooms = [room(one.left, one.limit) for one in seen if one.left is not None and one.limit is not None]
-    more, renews = quote_view(quote, viewer)["more"], _renews(seen)
+    more, renews = own_quote(quote, quote.charge, viewer).more, _renews(seen)
     return {
         "releases": min(rooms, default=None),
         "like_this": more,

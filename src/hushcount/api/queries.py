@@ -67,8 +67,8 @@ async def ask(request: Request, body: bodies.Query, *, key: Key = None, prefer: 
         form = await heavy(request, queries.practise, service, caller, order.tasks[0])
         return answer(form)
     named = require_key(key)
-    job = await taken(request, order, key=named)
-    return await job_answer(request, await waited(request, job, seconds_to_wait(prefer)), asked=True)
+    shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
+    return await job_answer(request, shown, asked=True)
 
 
 @router.get("/queries", **said("The caller's questions, newest first."))
@@ -82,7 +82,7 @@ async def one(request: Request, query: Named, prefer: Prefer = None) -> Response
     """One question: how far it is, or its answer. Waits only if `Prefer: wait` says so."""
     shown = await look(request, query)
     if prefer is not None and shown.state not in ENDED:
-        shown = await waited(request, shown.job, seconds_to_wait(prefer))
+        shown = await waited(request, shown, seconds_to_wait(prefer))
     return await job_answer(request, shown, asked=False)
 
 
@@ -95,7 +95,7 @@ async def events(request: Request, query: Named) -> Response:
     shown = await look(request, query)
 
     async def lines() -> AsyncIterator[bytes]:
-        async for seen in watched(request, shown.job, _LONGEST_WATCH):
+        async for seen in watched(request, shown, _LONGEST_WATCH):
             yield b": still there\n\n" if seen is None else _event(request, seen)
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers=_EVENTS)
@@ -104,8 +104,7 @@ async def events(request: Request, query: Named) -> Response:
 @router.delete("/queries/{query}", **said("What became of it, and whether it was free.", "not-found"))
 async def cancel(request: Request, query: Named) -> Response:
     """Cancel a question of one's own. Free if no data was read for it yet; else it is answered and stays charged."""
-    job = await light(request, own_query, request, query)
-    shown = await waited(request, job, _CANCEL_WAIT)
+    shown = await waited(request, await light(request, own_query, request, query), _CANCEL_WAIT)
     charged = {"cancelled": False, "done": True}.get(shown.state)
     if shown.problem is not None:
         charged = shown.problem.charged

@@ -60,10 +60,9 @@ async def released(request: Request, question: Named, *, key: Key = None, prefer
     service, caller, named = service_of(request), caller_of(request), require_key(key)
     found = await light(request, saved.find_saved, service, caller, question)
     order = await light(request, _order, request, found)
-    job = await taken(request, order, key=named)
-    shown = await waited(request, job, seconds_to_wait(prefer))
+    shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
     if shown.state == "done":
-        await light(request, saved.note_release, service, found, release=with_prefix(job.id, "r"))
+        await light(request, saved.note_release, service, found, release=with_prefix(shown.job.id, "r"))
     return await job_answer(request, shown, asked=True)
 
 

@@ -45,13 +45,13 @@ def readable_query(request: Request, name: str) -> Shown:
     return queries.show(service, job)
 
 
-def own_query(request: Request, name: str) -> Job:
-    """A query of the caller's own, asked to end."""
+def own_query(request: Request, name: str) -> Shown:
+    """A query of the caller's own, asked to end, as it may be seen now."""
     service, caller = service_of(request), caller_of(request)
     job = service.ledger.jobs.find(name)
     if job is None or job.analyst != caller.name or not reaches(caller, job.dataset, _ACTS):
         raise missing()
-    return queries.cancel(service, caller, name)
+    return queries.show(service, queries.cancel(service, caller, name))
 
 
 def readable_release(request: Request, name: str) -> Answered:

@@ -10,9 +10,7 @@ from fastapi import Request
 
 from hushcount.api.readable import readable_query
 from hushcount.api.work import light, service_of, worker_of
-from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.queries import Shown
-from hushcount.ledger.jobs import Job
 
 ENDED = ("done", "failed", "cancelled")
 # How often a row is looked at that another worker writes, and the longest pause between two looks at one of our own.
@@ -21,25 +19,23 @@ _SOON = 0.002
 _LOOK = 1.0
 
 
-async def waited(request: Request, job: Job, seconds: float) -> Shown:
-    """The job as it may be seen when it has ended, or when so many seconds are over."""
+async def waited(request: Request, shown: Shown, seconds: float) -> Shown:
+    """A job as it may be seen when it has ended, or when so many seconds are over."""
     until = time.monotonic() + seconds
-    shown = await light(request, queries.show, service_of(request), job)
     while shown.state not in ENDED and (left := until - time.monotonic()) > 0 and not worker_of(request).stopping:
         await pause(request, shown, left)
-        shown = await look(request, job.id)
+        shown = await look(request, shown.job.id)
     return shown
 
 
-async def watched(request: Request, job: Job, seconds: float) -> AsyncIterator[Shown | None]:
-    """The job each time that it looks different, to its end; None now and then, so that the line is not cut."""
+async def watched(request: Request, shown: Shown, seconds: float) -> AsyncIterator[Shown | None]:
+    """A job each time that it looks different, to its end; None now and then, so that the line is not cut."""
     until = time.monotonic() + seconds
-    shown = await light(request, queries.show, service_of(request), job)
     yield shown
     told = time.monotonic()
     while shown.state not in ENDED and time.monotonic() < until and not worker_of(request).stopping:
         await pause(request, shown, _POLL)
-        seen = await look(request, job.id)
+        seen = await look(request, shown.job.id)
         if (seen.state, seen.stage) != (shown.state, shown.stage):
             yield seen
             told = time.monotonic()

@@ -1,7 +1,9 @@
 """Work: what takes longer than a moment is done in threads, so that one caller's question never holds up another's.
 
-Light work reads the ledger for some milliseconds. Heavy work computes; it has few places, so that it cannot take all of
-the processor from what is light. Questions themselves run in the threads of the runner.
+Light work reads the ledger for some milliseconds. Heavy work computes, and new questions are priced, planned and
+written down before they are taken; both have few places, so that they cannot take all of the processor from what is
+light: many who ask at once must not keep anybody from looking at a balance. Questions themselves run in the threads of
+the runner.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from hushcount.app.serving.service import Service
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_LIGHT, _HEAVY = 16, 2
+_LIGHT, _HEAVY, _TAKING = 16, 2, 2
+_LINES = 16
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class Worker:
         rates: how many requests each caller may send.
         light: places for light work. Each place has its own connection to the ledger, so they are bounded.
         heavy: places for what computes.
+        taking: places for new questions, in several lines: a data set whose store is slow to open holds up few others.
         answers: stored answers, by the name of their release. Who may read one is asked each time.
         renderings: the same as the bytes that leave.
         stopping: whether the process was asked to end: then nobody waits any more, and no question is taken.
@@ -47,6 +51,9 @@ class Worker:
     rates: Rates = field(default_factory=lambda: Rates(each=0))
     light: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_LIGHT))
     heavy: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_HEAVY))
+    taking: tuple[anyio.CapacityLimiter, ...] = field(
+        default_factory=lambda: tuple(anyio.CapacityLimiter(_TAKING) for _ in range(_LINES))
+    )
     answers: Kept[Answered] = field(default_factory=lambda: Kept(lambda one: len(one.stored.payload)))
     renderings: Kept[Rendering] = field(default_factory=lambda: Kept(lambda one: len(one.body)))
     stopping: bool = False
@@ -75,6 +82,12 @@ def caller_of(request: Request) -> Caller:
 async def light(request: Request, deed: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     """Do something short in a thread."""
     return await anyio.to_thread.run_sync(partial(deed, *given, **named), limiter=worker_of(request).light)
+
+
+async def taking(request: Request, dataset: str, deed: Callable[[], T]) -> T:
+    """Take a question about a data set in a thread."""
+    line = worker_of(request).taking[hash(dataset) % _LINES]
+    return await anyio.to_thread.run_sync(deed, limiter=line)
 
 
 async def heavy(request: Request, deed: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:

@@ -11,11 +11,11 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.ledger.accounts import Payer
 from hushcount.ledger.addresses import redact
-from hushcount.ledger.book import Book
+from hushcount.ledger.book import Book, parts
 from hushcount.ledger.chain import canonical, decimal_text, digest
 from hushcount.ledger.ledger import Ask, Reservation, StoredRelease
 from hushcount.ledger.limits import Mode
-from hushcount.ledger.store import Transaction
+from hushcount.ledger.store import Statement, Transaction
 from hushcount.ledger.windows import moment
 from hushcount.model.costs import Cost
 
@@ -75,6 +75,14 @@ class AskRow:
 COLUMNS = tuple(f.name for f in fields(AskRow))
 _LIST = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" for _ in COLUMNS)
+_OF_KEY = f"SELECT entity, {_LIST} FROM asks WHERE analyst = ? AND ask_key = ? AND state <> 'refunded'"  # noqa: S608
+_OF_NUMBER = f"SELECT {_LIST} FROM asks WHERE entity = ? AND number = ?"  # noqa: S608 (names from above)
+_CANONICAL = (
+    "SELECT number, version, cost, made, digest FROM releases "
+    "WHERE entity = ? AND version = ? AND query = ? AND canonical = 1"
+)
+# Whoever paid for it has it.
+_HAD = " AND EXISTS (SELECT 1 FROM holders h WHERE h.entity = releases.entity AND h.number = releases.number)"
 # A row of `releases` without its entity, its number and its bytes.
 ANSWER_COLUMNS = ("dataset", "version", "query", "family", "what", "canonical", "cost", "made", "digest")
 _ANSWER = ", ".join(ANSWER_COLUMNS)
@@ -189,18 +197,24 @@ def copy_answer(book: Book, entity: str, number: int, *, as_number: int, dataset
 
 def by_key(transaction: Transaction, analyst: str, key: str) -> tuple[str, AskRow] | None:
     """The ask that used this analyst's key before, with its entity. One that was refunded does not count."""
-    found = transaction.fetch(
-        f"SELECT entity, {_LIST} FROM asks WHERE analyst = ? AND ask_key = ? AND state <> 'refunded'",  # noqa: S608
-        analyst,
-        key,
-    )
+    found = transaction.fetch(_OF_KEY, analyst, key)
     return (found[0][0], _row(found[0][1:])) if found else None
+
+
+def of_key(analyst: str, key: str) -> Statement:
+    """What `by_key` fetches."""
+    return _OF_KEY, (analyst, key)
 
 
 def by_number(book: Book, number: int) -> AskRow | None:
     """One ask of this book."""
-    found = book.transaction.fetch(f"SELECT {_LIST} FROM asks WHERE entity = ? AND number = ?", book.entity, number)  # noqa: S608
+    found = book.transaction.fetch(_OF_NUMBER, book.entity, number)
     return _row(found[0]) if found else None
+
+
+def of_number(entity: str, number: int) -> Statement:
+    """What `by_number` fetches."""
+    return _OF_NUMBER, (entity, number)
 
 
 def due(book: Book) -> list[AskRow]:
@@ -223,15 +237,14 @@ def next_due(book: Book) -> int | None:
 
 def canonical_answer(book: Book, version: str, query: str, *, shown: bool = False) -> Answer | None:
     """The stored answer to this question on this data version; with `shown`, not if all who asked for it are veiled."""
-    had = "AND EXISTS (SELECT 1 FROM holders h WHERE h.entity = releases.entity AND h.number = releases.number)"
-    found = book.transaction.fetch(
-        "SELECT number, version, cost, made, digest FROM releases "  # noqa: S608 (own words)
-        f"WHERE entity = ? AND version = ? AND query = ? AND canonical = 1 {had if shown else ''}",
-        book.entity,
-        version,
-        query,
-    )
+    sql, values = of_question(book, version, query, shown=shown)
+    found = book.transaction.fetch(sql, *values)
     return _answer(found[0]) if found else None
+
+
+def of_question(book: Book, version: str, query: str, *, shown: bool = False) -> Statement:
+    """What `canonical_answer` fetches."""
+    return f"{_CANONICAL}{_HAD if shown else ''}", (book.entity, version, query)
 
 
 def answer(book: Book, number: int) -> Answer:
@@ -256,10 +269,11 @@ def paid(book: Book, number: int, *, payers: list[Payer]) -> set[Payer]:
 
 def hold(book: Book, number: int, *, payers: list[Payer]) -> None:
     """Note which accounts paid for a stored answer."""
-    for kind, name in payers:
+    for some in parts(payers):
+        marks = ", ".join("(?, ?, ?, ?)" for _ in some)
         book.do(
-            "INSERT INTO holders (entity, number, kind, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            *(book.entity, number, kind, name),
+            f"INSERT INTO holders (entity, number, kind, name) VALUES {marks} ON CONFLICT DO NOTHING",  # noqa: S608
+            *(value for kind, name in some for value in (book.entity, number, kind, name)),
         )
 
 

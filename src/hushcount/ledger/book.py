@@ -8,9 +8,9 @@ looks simply does not call it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from hushcount.accounting.spent import Spent
 from hushcount.ledger import limits, windows
@@ -22,15 +22,14 @@ from hushcount.ledger.limits import Limit
 from hushcount.ledger.store import Row, Statement, Transaction, Value
 
 NEVER = 2**62
+_AT_ONCE = 100
+_T = TypeVar("_T")
 # Tells the moment of a verb from the transaction and the newest entry of the book.
 Moment: TypeAlias = Callable[[Transaction, int], int]
 _HEAD = "entity, seq, head, seen, expiry, merged"
 _LIST = ", ".join(ACCOUNT_COLUMNS)
-_SAVE_ACCOUNT = (
-    f"INSERT INTO accounts (entity, {_LIST}) VALUES (?{', ?' * len(ACCOUNT_COLUMNS)}) "  # noqa: S608 (names from above)
-    "ON CONFLICT (entity, kind, name) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in ACCOUNT_COLUMNS[2:])
-)
+_MARKS = f"(?{', ?' * len(ACCOUNT_COLUMNS)})"
+_REPLACED = ", ".join(f"{name} = excluded.{name}" for name in ACCOUNT_COLUMNS[2:])
 
 
 @dataclass(slots=True)
@@ -89,14 +88,16 @@ class Book:
         wanted = list(payers)
         missing = [payer for payer in wanted if payer not in self.states]
         if missing:
-            marks = " OR ".join("(kind = ? AND name = ?)" for _ in missing)
-            found = self.transaction.fetch(
-                f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})",  # noqa: S608
-                self.entity,
-                *(part for payer in missing for part in payer),
-            )
+            sql, values = self.accounts(missing)
+            found = self.transaction.fetch(sql, *values)
             self.states.update({(row[0], row[1]): from_row(row) for row in found})
         return [self.states.setdefault(payer, State(*payer)) for payer in wanted]
+
+    def accounts(self, payers: Sequence[Payer]) -> Statement:
+        """What `load` fetches."""
+        marks = " OR ".join("(kind = ? AND name = ?)" for _ in payers)
+        sql = f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})"  # noqa: S608 (names from above)
+        return sql, (self.entity, *(part for payer in payers for part in payer))
 
     def save(self, state: State) -> None:
         """Note that an account changed; it is written once, by `flush`."""
@@ -105,16 +106,8 @@ class Book:
     def limits(self, payers: Iterable[Payer]) -> dict[Payer, Limit]:
         """The limit in force for each account that has one: its own, else the data set's rule, else the general one."""
         wanted = list(payers)
-        names = sorted({name for _, name in wanted} | {EVERY})
-        marks = ", ".join("?" for _ in names)
-        # All columns of the key are named, so that the rules of other people are not read.
-        found = self.transaction.fetch(
-            "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608
-            f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({marks})",
-            self.entity,
-            EVERY,
-            *names,
-        )
+        sql, values = self.rules(wanted)
+        found = self.transaction.fetch(sql, *values)
         rules = {(entity, kind, name): body for entity, kind, name, body in found}
         chosen = {}
         for kind, name in wanted:
@@ -124,6 +117,15 @@ class Book:
                     chosen[kind, name] = limits.from_json(json.loads(body))
                     break
         return chosen
+
+    def rules(self, payers: Sequence[Payer]) -> Statement:
+        """What `limits` fetches. All columns of the key are named, so that the rules of other people are not read."""
+        names = sorted({name for _, name in payers} | {EVERY})
+        sql = (
+            "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608 (marks alone)
+            f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({', '.join('?' for _ in names)})"
+        )
+        return sql, (self.entity, EVERY, *names)
 
     def balance(self, state: State, limit: Limit | None) -> Balance:
         """An account as people read it: a window that is over shows as renewed."""
@@ -143,8 +145,12 @@ class Book:
 
     def flush(self) -> None:
         """Write everything. The head of the book goes last, with the moment of its newest entry."""
-        for state in self.touched.values():
-            self.do(_SAVE_ACCOUNT, self.entity, *to_row(state))
+        for some in parts(list(self.touched.values())):
+            self.do(
+                f"INSERT INTO accounts (entity, {_LIST}) VALUES {', '.join(_MARKS for _ in some)} "  # noqa: S608
+                f"ON CONFLICT (entity, kind, name) DO UPDATE SET {_REPLACED}",
+                *(value for state in some for value in (self.entity, *to_row(state))),
+            )
         self.do(
             "UPDATE books SET seq = ?, head = ?, seen = ?, expiry = ?, merged = ? WHERE entity = ?",
             *(self.seq, self.head, self.seen, self.expiry, self.merged, self.entity),
@@ -157,23 +163,31 @@ class Book:
         self.touched.clear()
 
 
-def lock_book(transaction: Transaction, entity: str, *, moment: Moment = checked_now) -> Book | None:
-    """Open a book for writing, or None if there is none."""
-    found = transaction.fetch(
-        f"SELECT {_HEAD} FROM books WHERE entity = ?{transaction.dialect.lock}",  # noqa: S608
-        entity,
-    )
+def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """As many rows at a time as one statement takes: a join may change thousands."""
+    return (rows[at : at + _AT_ONCE] for at in range(0, len(rows), _AT_ONCE))
+
+
+def lock_book(
+    transaction: Transaction, entity: str, *, moment: Moment = checked_now, following: Sequence[Statement] = ()
+) -> Book | None:
+    """Open a book for writing, or None if there is none; `following` is what is fetched next."""
+    found = _held(transaction, "?", entity, following)
     return _book(transaction, found[0], moment) if found else None
 
 
-def lock_book_of(transaction: Transaction, dataset: str) -> Book | None:
+def lock_book_of(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book | None:
     """Open the book of a data set's population for writing, as `lock_book`; None if there is no such data set."""
-    found = transaction.fetch(
-        f"SELECT {_HEAD} FROM books WHERE entity = (SELECT entity FROM datasets WHERE id = ?)"  # noqa: S608
-        f"{transaction.dialect.lock}",
-        dataset,
-    )
+    found = _held(transaction, "(SELECT entity FROM datasets WHERE id = ?)", dataset, following)
     return _book(transaction, found[0], checked_now) if found else None
+
+
+def _held(transaction: Transaction, entity: str, name: str, following: Sequence[Statement]) -> list[Row]:
+    """Hold a book, and ask in the same breath for the time and for what follows: all of it once the book is held."""
+    dialect = transaction.dialect
+    sql = f"SELECT {_HEAD} FROM books WHERE entity = {entity}{dialect.lock}"  # noqa: S608 (own words)
+    transaction.send([(sql, (name,)), *([] if dialect.clock is None else [dialect.clock]), *following])
+    return transaction.fetch(sql, name)
 
 
 def new_book(transaction: Transaction, entity: str, *, now: int) -> Book:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,13 @@ from hushcount.ledger.chain import canonical
 from hushcount.ledger.clocks import checked_now
 from hushcount.ledger.ledger import EVERY
 from hushcount.ledger.names import identity_from, identity_text, name_identity
-from hushcount.ledger.store import Conflict, Transaction
+from hushcount.ledger.store import Conflict, Statement, Transaction
 from hushcount.ledger.windows import moment
 from hushcount.model.identities import Sighting
 
 DATASET_COLUMNS = ("id", "name", "entity", "person", "facts", "made", "by_whom")
 _LIST = ", ".join(DATASET_COLUMNS)
+_ENTITY_OF = "SELECT entity FROM datasets WHERE id = ?"
 # Identities that are looked up with one statement; a folder of many files has many.
 _AT_ONCE = 400
 
@@ -131,14 +132,14 @@ def identities_of(transaction: Transaction, dataset: str) -> list[str]:
     return [identity for (identity,) in found]
 
 
-def open_population(transaction: Transaction, dataset: str) -> Book:
-    """The book of a data set's population, for writing.
+def open_population(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book:
+    """The book of a data set's population, for writing; `following` is what is fetched next.
 
     Raises:
         Conflict: the data set moved to another population meanwhile; start again.
         UnknownDataset: it was never registered.
     """
-    book = lock_book_of(transaction, dataset)
+    book = lock_book_of(transaction, dataset, following=[(_ENTITY_OF, (dataset,)), *following])
     if book is None:
         raise UnknownDataset(dataset)
     # Whoever joins or splits populations holds their books, so now that this one is held the answer cannot change; but
@@ -239,7 +240,7 @@ NO_FACTS = canonical({})
 
 
 def _entity_of(transaction: Transaction, dataset: str) -> str | None:
-    found = transaction.fetch("SELECT entity FROM datasets WHERE id = ?", dataset)
+    found = transaction.fetch(_ENTITY_OF, dataset)
     return str(found[0][0]) if found else None
 
 

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from hushcount.accounting import convert, units, zcdp
@@ -102,8 +103,9 @@ def ten_standard_releases(mode: Mode = "enforce") -> Limit:
     return rho_limit(EXACT.multiply(10, STANDARD.rho), EXACT.multiply(10, STANDARD.delta), mode=mode)
 
 
+@lru_cache(maxsize=4096)
 def show(spent: Spent, limit: Limit | None = None, *, rounding: Rounding) -> Shown:
-    """An amount in all three currencies.
+    """An amount in all three currencies. A balance is looked at far more often than it changes, so they are kept.
 
     Args:
         spent: the amount.

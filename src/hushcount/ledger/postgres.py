@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _WAIT_SECONDS = 30
+_CLOCK = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
 # Any fixed number, so that two processes do not found or migrate at once.
 _UPGRADE_LOCK = 0x68757368
 
@@ -89,29 +90,29 @@ class PostgresDatabase:
         self._mine = threading.local()
         self._all: list[tuple[int, psycopg.Connection[Row]]] = []
 
-    @contextmanager
-    def writing(self) -> Iterator[PostgresTransaction]:
+    def writing(self) -> AbstractContextManager[PostgresTransaction]:
         """See `Database.writing`."""
-        with self._named():
-            connection = self._connection()
-            with connection.transaction():
-                yield PostgresTransaction(connection, self._clock)
+        return self._transaction("BEGIN")
 
-    @contextmanager
-    def jotting(self) -> Iterator[PostgresTransaction]:
+    def jotting(self) -> AbstractContextManager[PostgresTransaction]:
         """See `Database.jotting`."""
-        with self.writing() as transaction:
-            transaction.fetch("SET LOCAL synchronous_commit = off")
-            yield transaction
+        return self._transaction("BEGIN", "SET LOCAL synchronous_commit = off")
+
+    def reading(self) -> AbstractContextManager[PostgresTransaction]:
+        """See `Database.reading`."""
+        return self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     @contextmanager
-    def reading(self) -> Iterator[PostgresTransaction]:
-        """See `Database.reading`."""
+    def _transaction(self, *begin: str) -> Iterator[PostgresTransaction]:
         with self._named():
-            connection = self._connection()
-            with connection.transaction():
-                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                yield PostgresTransaction(connection, self._clock)
+            transaction = PostgresTransaction(self._connection(), self._clock, begin)
+            try:
+                yield transaction
+                transaction.commit()
+            except BaseException:
+                # Also for an interrupt: a transaction left open would hold up every other process.
+                transaction.roll_back()
+                raise
 
     def close(self) -> None:
         """See `Database.close`."""
@@ -201,29 +202,37 @@ class PostgresDatabase:
 
 
 class PostgresTransaction:
-    """An open transaction on PostgreSQL; implements `Transaction`."""
+    """An open transaction on PostgreSQL; implements `Transaction`.
 
-    dialect = Dialect(blob="BYTEA", lock=" FOR UPDATE")
+    While a book is held others wait for it, and each word to the server and back is a wait of its own. So its beginning
+    goes with the first fetch, what is written with the next one or with the commit, and what was sent is asked for at
+    once.
+    """
 
-    def __init__(self, connection: psycopg.Connection[Row], clock: Clock | None) -> None:
+    dialect = Dialect(blob="BYTEA", lock=" FOR UPDATE", clock=(_CLOCK, ()))
+
+    def __init__(self, connection: psycopg.Connection[Row], clock: Clock | None, begin: Sequence[str]) -> None:
         self._connection, self._clock = connection, clock
+        self._begin, self._due = begin, list[Statement]()
+        self._sent: dict[Statement, list[Row]] = {}
 
     def fetch(self, sql: str, *values: Value) -> list[Row]:
         """See `Transaction.fetch`."""
-        cursor = self._connection.execute(_translated(sql), values)
-        return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
+        found = self._sent.pop((sql, values), None)
+        return self._exchange([(sql, values)])[0] if found is None else found
 
     def write(self, statements: Sequence[Statement]) -> None:
-        """See `Transaction.write`. All statements go to the server in one round trip."""
-        with self._connection.pipeline():
-            for sql, values in statements:
-                self._connection.execute(_translated(sql), values)
+        """See `Transaction.write`."""
+        self._sent.clear()
+        self._due += statements
+
+    def send(self, statements: Sequence[Statement]) -> None:
+        """See `Transaction.send`."""
+        self._sent.update(zip(statements, self._exchange(statements), strict=True))
 
     def now(self) -> int:
         """See `Transaction.now`. The server's clock, so that it does not matter which machine asks."""
-        if self._clock is not None:
-            return micros(self._clock())
-        return int(self.fetch("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT")[0][0])
+        return int(self.fetch(_CLOCK)[0][0]) if self._clock is None else micros(self._clock())
 
     def ahead(self) -> int:
         """See `Transaction.ahead`. The server's clock is believed."""
@@ -231,6 +240,41 @@ class PostgresTransaction:
 
     def anchor(self) -> None:
         """See `Transaction.anchor`. Nothing is needed."""
+
+    def commit(self) -> None:
+        """Write what is due, and all of it for good."""
+        if self._due or not self._begin:
+            self._exchange([], end="COMMIT")
+
+    def roll_back(self) -> None:
+        """Leave no trace; a connection that is broken has left none."""
+        if not self._begin:
+            with suppress(Exception):
+                self._connection.execute("ROLLBACK", prepare=False)
+
+    def _exchange(self, statements: Sequence[Statement], *, end: str | None = None) -> list[list[Row]]:
+        """The beginning and all that is due, then these, then the end, in one round trip; the rows of these."""
+        begin, due = self._begin, self._due
+        self._begin, self._due = (), []
+        execute = self._connection.execute
+        if not begin and not due and len(statements) + (end is not None) == 1:
+            # Alone, a statement is faster without a pipeline.
+            together: AbstractContextManager[Any] = nullcontext()
+        else:
+            together = self._connection.pipeline()
+        with together:
+            for word in begin:
+                execute(word, prepare=False)
+            for sql, values in due:
+                execute(_translated(sql), values)
+            cursors = [execute(_translated(sql), values) for sql, values in statements]
+            if end is not None:
+                execute(end, prepare=False)
+        return [_rows(cursor) for cursor in cursors]
+
+
+def _rows(cursor: psycopg.Cursor[Row]) -> list[Row]:
+    return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
 
 
 @lru_cache(maxsize=512)

@@ -16,7 +16,7 @@ from hushcount.ledger.ledger import SILENT, Account, Ask, Balance, Quote, Refusa
 from hushcount.ledger.limits import Limit, Mode, more_like
 from hushcount.ledger.names import is_name, named
 from hushcount.ledger.settling import may_settle_late, within
-from hushcount.ledger.standing import accounts_of, refuse_frozen, standing
+from hushcount.ledger.standing import accounts_of, refuse_frozen, standing, standing_statement
 from hushcount.ledger.store import Transaction
 from hushcount.ledger.windows import SHOWN, moment
 
@@ -71,6 +71,7 @@ def validate(ask: Ask) -> None:
 
 def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision:
     """What the ask would be charged, to whom, and who refuses. Changes nothing that is written."""
+    _send(book, ask)
     person = standing(book.transaction, ask.analyst, book.entity, dataset=ask.dataset)
     if person.role in silent:
         reads = "the ledger" if person.role == "auditor" else "what was published"
@@ -105,6 +106,19 @@ def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision
         balances=balances,
         over=over,
         stored=stored,
+    )
+
+
+def _send(book: Book, ask: Ask) -> None:
+    """Say what `decide` fetches, as far as it is known before the asker's groups are."""
+    payers = accounts_of(ask.analyst, (), book.entity, token=ask.token)
+    book.transaction.send(
+        [
+            standing_statement(ask.analyst, book.entity, ask.dataset),
+            *([] if ask.fresh else [asks.of_question(book, ask.version, asks.query_digest(ask), shown=True)]),
+            book.accounts(payers),
+            book.rules(payers),
+        ]
     )
 
 

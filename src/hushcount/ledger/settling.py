@@ -94,6 +94,7 @@ def settle(
     if actual.rho > held.rho or actual.delta > held.delta:
         return None, _overrun(book, row, actual)
     veiled = veiled and row.state == "open"
+    book.transaction.send([asks.of_question(book, row.version, row.query), book.accounts(row.payers)])
     shared = asks.canonical_answer(book, row.version, row.query)
     if shared is not None and not row.fresh and within(shared.spent, held):
         return _join(book, row, shared, veiled=veiled), ""

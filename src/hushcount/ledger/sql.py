@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
-from hushcount.ledger import asks, reserving, settling, timekeeping
+from hushcount.ledger import reserving, settling, timekeeping
+from hushcount.ledger.asks import by_key, of_key, of_number
 from hushcount.ledger.book import Book, lock_book, look
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.datasets import look_population, open_population
@@ -29,7 +30,7 @@ from hushcount.ledger.sql_catalog import SqlCatalog
 from hushcount.ledger.sql_history import SqlHistory
 from hushcount.ledger.sql_jobs import SqlJobs
 from hushcount.ledger.sql_records import SqlRecords
-from hushcount.ledger.store import Database, Transaction, run
+from hushcount.ledger.store import Database, Statement, Transaction, run
 from hushcount.model.costs import Cost
 
 _T = TypeVar("_T")
@@ -80,7 +81,7 @@ class SqlLedger(SqlHistory):
         dataset = datasets.pop()
 
         def verb(transaction: Transaction) -> tuple[Reservation | StoredRelease, ...]:
-            book = open_population(transaction, dataset)
+            book = open_population(transaction, dataset, following=[of_key(ask.analyst, ask.key) for ask in asks])
             settling.sweep(book)
             return tuple(reserving.reserve(book, ask) for ask in asks)
 
@@ -93,13 +94,13 @@ class SqlLedger(SqlHistory):
 
     def touch(self, reservation: Reservation) -> None:
         """See `Ledger.touch`."""
-        _on_book(self._database, reservation.entity, lambda book: settling.touch(book, reservation))
+        _on_reservation(self._database, reservation, lambda book: settling.touch(book, reservation))
 
     def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """See `Ledger.settle`."""
-        release, problem = _on_book(
+        release, problem = _on_reservation(
             self._database,
-            reservation.entity,
+            reservation,
             lambda book: settling.settle(book, reservation, cost=cost, payload=payload, veiled=veiled),
         )
         if release is None:
@@ -109,7 +110,7 @@ class SqlLedger(SqlHistory):
     def unveil(self, analyst: str, keys: Sequence[str], shows: Shows) -> datetime | None:
         """See `Ledger.unveil`."""
         with self._database.reading() as transaction:
-            found = [asks.by_key(transaction, analyst, key) for key in keys]
+            found = [by_key(transaction, analyst, key) for key in keys]
         books = sorted({one[0] for one in found if one is not None})
         moments = [
             _on_book(self._database, entity, lambda book: settling.unveil(book, analyst, keys, shows=shows))
@@ -119,7 +120,7 @@ class SqlLedger(SqlHistory):
 
     def refund(self, reservation: Reservation) -> None:
         """See `Ledger.refund`."""
-        _on_book(self._database, reservation.entity, lambda book: settling.refund(book, reservation))
+        _on_reservation(self._database, reservation, lambda book: settling.refund(book, reservation))
 
     def balance(self, account: Account) -> Balance:
         """See `Ledger.balance`."""
@@ -150,11 +151,16 @@ def _charge_due(database: Database, entity: str) -> None:
         _on_book(database, entity, lambda _: None)
 
 
-def _on_book(database: Database, entity: str, verb: Callable[[Book], _T]) -> _T:
-    """Run a verb on a book, locked, with all expired reservations charged."""
+def _on_reservation(database: Database, held: Reservation, verb: Callable[[Book], _T]) -> _T:
+    """As `_on_book`, for a verb that looks at one ask."""
+    return _on_book(database, held.entity, verb, following=[of_number(held.entity, held.number)])
+
+
+def _on_book(database: Database, entity: str, verb: Callable[[Book], _T], *, following: Sequence[Statement] = ()) -> _T:
+    """Run a verb on a book, locked, with all expired reservations charged; `following` is what it fetches first."""
 
     def swept(transaction: Transaction) -> _T:
-        book = lock_book(transaction, entity)
+        book = lock_book(transaction, entity, following=following)
         if book is None:
             raise ReservationClosed("this ledger does not know the reservation; it was made in another ledger.")
         settling.sweep(book)

@@ -238,6 +238,9 @@ class SqliteTransaction:
         for sql, values in statements:
             self._connection.execute(sql, values)
 
+    def send(self, statements: Sequence[Statement]) -> None:
+        """See `Transaction.send`. There is no server to wait for."""
+
     def now(self) -> int:
         """See `Transaction.now`."""
         return micros(self._clock())

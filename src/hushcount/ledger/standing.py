@@ -8,7 +8,14 @@ from hushcount.errors import Frozen, NotPermitted
 from hushcount.ledger.accounts import Payer
 from hushcount.ledger.ledger import EVERY, OVERSEERS, SERVICE, Role
 from hushcount.ledger.names import is_name
-from hushcount.ledger.store import Transaction
+from hushcount.ledger.store import Statement, Transaction
+
+_STANDING = (
+    "SELECT 'role', entity, role FROM roles WHERE person = ? AND entity IN (?, ?) "
+    "UNION ALL SELECT 'own', dataset, role FROM dataset_roles WHERE person = ? AND dataset = ? "
+    "UNION ALL SELECT 'group', '', name FROM members WHERE analyst = ? "
+    "UNION ALL SELECT 'freeze', id, '' FROM records WHERE kind = 'freeze' AND id IN (?, ?, ?) ORDER BY 1, 2, 3"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +52,24 @@ def standing(transaction: Transaction, person: str, entity: str, *, dataset: str
         entity: the population, or `EVERY`.
         dataset: the data set, where it is about one.
     """
-    own = entity if dataset is None else dataset
-    found = transaction.fetch(
-        "SELECT 'role', entity, role FROM roles WHERE person = ? AND entity IN (?, ?) "
-        "UNION ALL SELECT 'own', dataset, role FROM dataset_roles WHERE person = ? AND dataset = ? "
-        "UNION ALL SELECT 'group', '', name FROM members WHERE analyst = ? "
-        "UNION ALL SELECT 'freeze', id, '' FROM records WHERE kind = 'freeze' AND id IN (?, ?, ?) ORDER BY 1, 2, 3",
-        *(person, entity, EVERY),
-        *(person, "" if dataset is None else dataset),
-        person,
-        *(own, entity, EVERY),
-    )
+    sql, values = standing_statement(person, entity, dataset)
+    found = transaction.fetch(sql, *values)
     roles = {(kind, place): role for kind, place, role in found if kind in {"role", "own"}}
     return Standing(
         explicit=roles.get(("own", dataset)) or roles.get(("role", entity)) or roles.get(("role", EVERY)),
         groups=tuple(name for kind, _, name in found if kind == "group"),
         frozen=next((place for kind, place, _ in found if kind == "freeze"), None),
+    )
+
+
+def standing_statement(person: str, entity: str, dataset: str | None) -> Statement:
+    """What `standing` fetches."""
+    own = entity if dataset is None else dataset
+    return _STANDING, (
+        *(person, entity, EVERY),
+        *(person, "" if dataset is None else dataset),
+        person,
+        *(own, entity, EVERY),
     )
 
 

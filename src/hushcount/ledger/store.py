@@ -30,10 +30,12 @@ class Dialect:
         blob: the type of stored bytes.
         lock: what a SELECT on `books` ends with to hold that row until the transaction ends; nothing where a writing
             transaction is alone anyway.
+        clock: asks a server for its time, in microseconds since 1970; None where it is the machine's own.
     """
 
     blob: str
     lock: str
+    clock: Statement | None = None
 
 
 class Transaction(Protocol):
@@ -45,7 +47,13 @@ class Transaction(Protocol):
         """Run one statement and return its rows."""
 
     def write(self, statements: Sequence[Statement]) -> None:
-        """Run statements that return nothing, in order."""
+        """Run statements that return nothing, in order; at the latest before the next fetch or the end."""
+
+    def send(self, statements: Sequence[Statement]) -> None:
+        """Say what is fetched next, in any order, so that a server is asked for all of it at once.
+
+        What is sent is as of now; a write in between forgets it.
+        """
 
     def now(self) -> int:
         """The moment by the store's own clock, in microseconds since 1970."""

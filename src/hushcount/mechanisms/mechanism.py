@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from hushcount.errors import InvalidParameter
@@ -81,7 +82,8 @@ class Mechanism:
             InvalidParameter: a fact is missing, out of range, or would change nothing.
         """
         self._check(facts)
-        return self.calibrate(budget, facts)
+        # A list may be long, and is compared with no other: only plans without one are kept.
+        return (_kept if facts.public_items is None else _calibrated)(self.calibrate, budget, facts)
 
     def plan_small(self, budget: Budget, facts: Facts) -> Plan:
         """As `plan`, small enough for every outcome to be followed."""
@@ -100,6 +102,14 @@ class Mechanism:
         if unused:
             value = "a list" if unused[0] == "public_items" else getattr(facts, unused[0])
             raise InvalidParameter(unused[0], value, f"left out for '{self.name}'", _UNUSED[unused[0]])
+
+
+def _calibrated(calibrate: Planner, budget: Budget, facts: Facts) -> Plan:
+    return calibrate(budget, facts)
+
+
+# A question is planned when it is priced, before it is taken and when it is run, and asked again and again.
+_kept = lru_cache(maxsize=256)(_calibrated)
 
 
 def even_noise(law: Law, scale: float, *, cutoff: float | None) -> Expectation:

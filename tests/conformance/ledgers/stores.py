@@ -216,11 +216,17 @@ class FaultyTransaction:
         self._faulty.step()
         return self._rows.fetch(sql, *values)
 
+    def send(self, statements) -> None:
+        """As the transaction does."""
+        self._faulty.step()
+        self._rows.send(statements)
+
     def write(self, statements) -> None:
-        """As the transaction does, statement by statement."""
+        """As the transaction does, statement by statement; each has reached the database before the next step."""
         for statement in statements:
             self._faulty.step()
             self._rows.write([statement])
+            self._rows.fetch("SELECT 1")
 
 
 def sighting(*values: str, title: str = "data", kind: str = "bytes") -> Sighting:

@@ -421,8 +421,8 @@ def test_a_question_that_races_a_join_finds_the_new_book(weeks, monkeypatch):
     """Between reading which population it is and holding its book, a join moves the data set: the verb starts again."""
     real, locked = datasets.lock_book_of, []
 
-    def stale(transaction, name):
-        book = real(transaction, name) if locked else lock_book(transaction, "week 2")
+    def stale(transaction, name, *, following):
+        book = real(transaction, name, following=following) if locked else lock_book(transaction, "week 2")
         locked.append(book.entity)
         return book
 

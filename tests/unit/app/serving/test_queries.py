@@ -11,6 +11,7 @@ import pytest
 
 from hushcount.app.budgets import make_limit
 from hushcount.app.serving.callers.callers import Caller
+from hushcount.app.serving.data.loans import LentEngine
 from hushcount.app.serving.jobs import answering
 from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.problems import problem_of
@@ -90,6 +91,18 @@ def test_a_release_is_charged_once_and_repeated_for_nothing(service):
     assert costs[2]["releases"] == costs[0]["releases"]
     assert queries.price(service, ZOE, TOP)["free"] is not None
     assert not service.ledger.verify().problems
+
+
+def test_what_is_the_callers_already_is_there_when_the_question_is_taken(service, monkeypatch):
+    """No thread is waited for and no store is asked; what a colleague paid for runs like any other."""
+    released(service, ZOE, TOP, "one")
+    monkeypatch.setattr(LentEngine, "histogram", None)
+
+    assert queries.release(service, ZOE, order(TOP), key="two").state == "done"
+    assert queries.release(service, ZOE, order(TOP), key="two").state == "done"
+    theirs = queries.release(service, ADAM, order(TOP), key="two")
+    assert theirs.state == "running"
+    assert ended(service, theirs).state == "done"
 
 
 def test_the_same_key_joins_the_same_job(service):

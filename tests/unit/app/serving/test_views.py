@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from hushcount.accounting.spent import Spent
 from hushcount.app.budgets import look
 from hushcount.app.forms import balance_form, deed_form, left_form, refusal_form
 from hushcount.app.history import history
@@ -17,7 +18,7 @@ from hushcount.app.serving.owners.views import (
     balance_view,
     deeds_view,
     left_view,
-    quote_view,
+    own_quote,
     refusal_view,
     refusal_words,
 )
@@ -41,7 +42,7 @@ def told(world, question, who=None):
     found = {
         "left": left_view(desk, look(desk), who),
         "history": deeds_view(history(desk), who),
-        "quote": quote_view(quote, who),
+        "more": own_quote(quote, quote.charge, who).more,
     }
     if quote.refusal is not None:
         found["refusal"] = refusal_view(quote.refusal, who)
@@ -159,7 +160,7 @@ def test_an_answer_that_somebody_else_made_looks_like_any_other(pair):
         "given a stored answer, new to them",
     ]
     quote = busy.ledger.check(ask("third", analyst="zoe", query="common"))
-    assert quote_view(quote, viewer())["stored"]
+    assert (quote.stored, quote.charge) == (True, Spent())
     assert alone.ledger.verify().problems == ()
 
 

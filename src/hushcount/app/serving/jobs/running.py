@@ -75,8 +75,13 @@ class Runner:
         """Whether new questions are turned away."""
         return self._closing.is_set()
 
-    def run(self, job: Job) -> None:
-        """Run a job that is this worker's, in a thread of its store: who waits for one keeps nobody from another."""
+    def run(self, job: Job, *, here: bool = False) -> None:
+        """Run a job that is this worker's, in a thread of its store: who waits for one keeps nobody from another.
+
+        Args:
+            job: the job.
+            here: run it before this returns, in the caller's own thread: for what needs no store.
+        """
         store, threads = self._means.threads(job)
         with self._lock:
             if job.id in self._own or self._closing.is_set():
@@ -88,7 +93,10 @@ class Runner:
         if job.stop:
             # Wished for while another worker had it: whether that is still free is found out before data is read.
             run.stopped.set()
-        pool.submit(self._run, job, run)
+        if here:
+            self._run(job, run)
+        else:
+            pool.submit(self._run, job, run)
 
     def park(self, job: Job) -> None:
         """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""

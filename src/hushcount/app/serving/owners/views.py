@@ -53,9 +53,14 @@ class Viewer:
         return self.analysts == "separate" and self.role not in OVERSEERS
 
 
+def is_shared(balance: Balance, viewer: Viewer) -> bool:
+    """Whether an account shows the viewer nothing, since others spend from it too."""
+    return viewer.apart and not _is_own(balance, viewer)
+
+
 def balance_view(balance: Balance, viewer: Viewer) -> dict[str, Any]:
     """An account: with all its amounts, or as shared."""
-    if not viewer.apart or _is_own(balance, viewer):
+    if not is_shared(balance, viewer):
         return {**balance_form(balance), "shared": False}
     # The account of the data is called like its people, which may be called like another data set.
     name = viewer.title if balance.account.kind == "dataset" else balance.account.name
@@ -86,19 +91,6 @@ def deed_view(deed: Deed, viewer: Viewer) -> dict[str, Any]:
 def deeds_view(deeds: tuple[Deed, ...], viewer: Viewer) -> list[dict[str, Any]]:
     """A history; of separate analysts, what they did themselves."""
     return [deed_view(deed, viewer) for deed in deeds if not viewer.apart or deed.who == viewer.name]
-
-
-def quote_view(quote: Quote, viewer: Viewer) -> dict[str, Any]:
-    """What a question would be charged now, whether the answer is the viewer's already, and how many more fit."""
-    charge = {"rho": str(quote.charge.rho), "delta": str(quote.charge.delta), "releases": in_releases(quote.charge)}
-    yours = quote.stored and quote.charge == Spent()
-    return {
-        "charge": charge,
-        "stored": yours if viewer.apart else quote.stored,
-        "more": _more(quote.balances, quote.charge, viewer) if viewer.apart else quote.more,
-        "accounts": [balance_view(balance, viewer) for balance in quote.balances],
-        "refusal": None if quote.refusal is None else refusal_view(quote.refusal, viewer),
-    }
 
 
 def own_quote(quote: Quote, asked: Spent, viewer: Viewer) -> Quote:

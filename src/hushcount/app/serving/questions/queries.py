@@ -82,6 +82,8 @@ def practise(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
 def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
     """Take an order, or join it if the caller's key gave it before. Returns at once; the job runs in a thread.
 
+    What the caller has paid for before is answered on the spot: the ledger has it, and no store is asked.
+
     Raises:
         KeyReused: the key came with another order.
         OverMaxCost: it may cost more than the caller allowed.
@@ -91,8 +93,8 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
     name = _one_dataset(order)
     offer = service.served.granted(service, caller, name, "owner", "analyst", deed="release answers")
     # A retry joins what there is: it needs no room, and the data may have changed since.
-    if service.ledger.jobs.of_key(caller.name, key) is None:
-        _refuse_hopeless(service, caller, offer, order)
+    known = service.ledger.jobs.of_key(caller.name, key) is not None
+    free = not known and _is_free(service, caller, offer, order)
     new = _new_job(service, caller, offer, order, key=key)
     try:
         job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
@@ -101,8 +103,9 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
         service.runner.doubt(new.id)
         raise
     if fresh and job.state == "running":
-        service.runner.run(job)
-    elif fresh:
+        service.runner.run(job, here=free)
+        return (service.ledger.jobs.find(job.id) or job) if free else job
+    if fresh:
         service.runner.park(job)
     elif _may_be_helped(job) and service.ledger.jobs.again(job.id, worker=service.runner.worker):
         job = replace(job, state="running", worker=service.runner.worker, outcome=None)
@@ -201,22 +204,27 @@ def _quoted(
     return wanted, service.ledger.check(wanted.ask)
 
 
-def _refuse_hopeless(service: Service, caller: Caller, offer: Offer, order: Order) -> None:
-    """Refuse what would be refused anyway, before a job is made of it. The reservations decide all the same."""
+def _is_free(service: Service, caller: Caller, offer: Offer, order: Order) -> bool:
+    """Refuse what would be refused anyway, before a job is made of it. The reservations decide all the same.
+
+    Returns:
+        whether all of it is the caller's already, so that nothing is read and nothing is charged.
+    """
     if service.runner.leaving:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service.stores.refuse_full(offer)
-    total = Spent()
+    total, stored = Spent(), True
     for task in order.tasks:
         _, quote = _quoted(service, caller, offer, task, token=order.token)
         if quote.refusal is not None:
             raise refused(quote.refusal)
-        total += quote.charge
+        total, stored = total + quote.charge, stored and quote.stored
     if order.most is not None:
         most = checked_most(order.most)
         if total.rho > most.rho or total.delta > most.delta:
             asked = Decimal(f"{in_releases(total):.6g}")
             raise OverMaxCost("standard releases", asked=asked, most=Decimal(order.most))
+    return stored and total == Spent()
 
 
 def checked_most(said: str) -> Spent:

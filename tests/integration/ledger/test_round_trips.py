@@ -1,0 +1,78 @@
+"""How often a verb waits for the server: while it holds a book everybody else who wants it waits too."""
+
+from __future__ import annotations
+
+import pytest
+
+from hushcount.ledger.postgres import PostgresTransaction
+from hushcount.ledger.store import Conflict
+from tests.conformance.ledgers.stores import ask, cost, known
+
+
+@pytest.fixture
+def trips(monkeypatch):
+    """A list that grows with each round trip."""
+    real, made = PostgresTransaction._exchange, []  # noqa: SLF001
+
+    def counted(transaction, statements, **end):
+        made.append(statements)
+        return real(transaction, statements, **end)
+
+    monkeypatch.setattr(PostgresTransaction, "_exchange", counted)
+    return made
+
+
+@pytest.fixture
+def ledger(server_store):
+    """A ledger on a server that knows the data; by the server's own clock, as it is used."""
+    server_store.found()
+    opened = server_store.over(server_store.served())
+    known(opened, "visits")
+    yield opened
+    opened.close()
+
+
+def test_a_verb_on_a_book_takes_three(ledger, trips):
+    """One to hold it and to ask for the time, one for what is decided on, one to write and to commit."""
+    taken = {}
+    held = ledger.reserve(ask("a"))
+    taken["reserve"] = len(trips)
+    ledger.touch(held)
+    taken["touch"] = len(trips) - sum(taken.values())
+    ledger.settle(held, cost(), payload=b"answer")
+    taken["settle"] = len(trips) - sum(taken.values())
+    again = ledger.reserve(ask("b", query="a"))
+    taken["repeat"] = len(trips) - sum(taken.values())
+
+    assert again.payload == b"answer"
+    # A repeat looks up who has paid for the answer, and fetches its bytes.
+    assert taken == {"reserve": 3, "touch": 2, "settle": 3, "repeat": 5}
+    assert ledger.verify().problems == ()
+
+
+def test_what_was_sent_before_a_write_is_asked_for_again(server_store):
+    """Else a verb would decide on what it changed itself."""
+    server_store.found()
+    database = server_store.database()
+    count = ("SELECT COUNT(*) FROM roles WHERE person = ?", ("zoe",))
+    with database.writing() as rows:
+        rows.send([count])
+        rows.write([("INSERT INTO roles (entity, person, role) VALUES (?, ?, ?)", ("*", "zoe", "reader"))])
+        seen = rows.fetch(count[0], *count[1])
+    database.close()
+
+    assert seen == [(1,)]
+
+
+def test_a_statement_that_fails_among_many_leaves_nothing_and_is_told(server_store, ledger):
+    """All of a transaction goes in one breath; the first failure is what is told, and the connection goes on."""
+    database = server_store.database()
+    role = ("INSERT INTO roles (entity, person, role) VALUES (?, ?, ?)", ("*", "zoe", "reader"))
+    with pytest.raises(Conflict, match="duplicate key"), database.writing() as rows:
+        rows.write([role, role, ("DELETE FROM books", ())])
+    with database.reading() as rows:
+        left = rows.fetch("SELECT COUNT(*) FROM roles WHERE person = ?", "zoe")
+    database.close()
+
+    assert left == [(0,)]
+    assert ledger.reserve(ask("after")).number > 0
