@@ -24,7 +24,7 @@ from hushcount.errors import InvalidParameter, NotPermitted, Outdated, UnknownDa
 from hushcount.ledger import limits
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.ledger import EVERY, Account
-from hushcount.ledger.limits import Limit, rho_limit
+from hushcount.ledger.limits import Limit, in_force, lasting, rho_limit
 from hushcount.ledger.records import Record
 from hushcount.ledger.windows import ends
 from hushcount.model.budgets import STANDARD
@@ -84,7 +84,7 @@ def add_grant(setting: Setting, account: Account, extra: Extra, *, by: str) -> L
         raise InvalidParameter("grant", str(account), "for an account that has a limit", hint)
     extras = (*found.extras, replace(extra, until=end_for(setting, account, extra.until)))
     _put_in_force(setting, found, extras, ground=ground, by=by)
-    return _raised(ground, extras)
+    return _raised(ground, extras, then=None)
 
 
 def end_for(setting: Setting, account: Account, until: datetime) -> datetime:
@@ -181,7 +181,8 @@ def _put_in_force(
 ) -> None:
     """Write what is to hold, make it hold, write that it does; without anything added the record goes."""
     ledger, name = ledger_of(setting), _name(found.account)
-    raised = limits.to_json(_raised(ground, extras)) if ground is not None and extras else None
+    base = None if found.base is None else limits.from_json(dict(found.base))
+    raised = limits.to_json(_raised(ground, extras, then=base)) if ground is not None and extras else None
     goal = found.base if raised is None else raised
     ours = [*found.ours, *([raised] if raised is not None else [])]
     body = {
@@ -212,7 +213,17 @@ def _ground(setting: Setting, found: _Standing) -> Limit | None:
     return None if rule is None else rules[rule][0]
 
 
-def _raised(ground: Limit, extras: Iterable[Extra]) -> Limit:
+def _raised(ground: Limit, extras: tuple[Extra, ...], *, then: Limit | None) -> Limit:
+    """The limit with all that is added to it, which ends by itself part by part, and what it is after the last."""
+    limit = then
+    for end in sorted({extra.until for extra in extras}, reverse=True):
+        limit = lasting(_sum(ground, [extra for extra in extras if extra.until >= end]), until=end, then=limit)
+    if limit is None:  # pragma: no cover (there is something to add)
+        raise LookupError("a grant of nothing")
+    return limit
+
+
+def _sum(ground: Limit, extras: Iterable[Extra]) -> Limit:
     rho, delta = ground.ceiling.rho, ground.ceiling.delta
     for extra in extras:
         rho = EXACT.add(rho, EXACT.multiply(extra.releases, STANDARD.rho))
