@@ -29,7 +29,8 @@ def limit_words(limit: Limit | None) -> str:
     period = "in all" if limit.window == "none" else f"a {limit.window}"
     kept = "" if limit.mode == "enforce" else ", tracked and not enforced"
     public = "" if limit.ceiling.delta else ", for public lists of items only"
-    return f"{standard_releases(room(limit.ceiling, limit))} {period}{public}{kept}"
+    until = "" if limit.until is None else f", until {limit.until:%Y-%m-%d %H:%M} UTC"
+    return f"{standard_releases(room(limit.ceiling, limit))} {period}{public}{kept}{until}"
 
 
 def limit_note(limit: Limit | None) -> str:

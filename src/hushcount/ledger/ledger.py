@@ -324,12 +324,14 @@ class Verdict:
 class Rules(Protocol):
     """Who may do what: limits, roles and groups. Each change is in the log."""
 
-    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
+    def set_limit(self, account: Account, limit: Limit | None, *, by: str, after: int | None = None) -> None:
         """Set or lift the limit of an account, or with `EVERY` of all accounts without a rule of their own.
 
-        For owners; the cap of a token, for all populations, also for whoever owns the record of that token.
+        For owners; the cap of a token, for all populations, also for whoever owns the record of that token. With
+        `after`, only if that is still the newest entry of the book of rules: what it was made from still holds.
 
         Raises:
+            Outdated: it is not. Nothing was changed.
             UnknownDataset: there is no such population; register the data first, or the limit would bind nothing.
         """
 

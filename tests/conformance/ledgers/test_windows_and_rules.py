@@ -340,7 +340,7 @@ def left(ledger, account):
 
 
 def test_a_limit_with_an_end_ends_by_itself(ledger, clock, store):
-    """At its moment, for what is asked and for what is told; then the next one holds, and after the last those for all."""
+    """At its moment, for what is asked and what is told; then the next one holds, and after the last those for all."""
     ledger.set_limit(Account(kind="analyst", name=EVERY, entity="visits"), rho_limit("0.2", "0.1"), by=OWNER)
     week, month = clock.now + timedelta(days=7), clock.now + timedelta(days=9)
     second = lasting(rho_limit("0.4", "0.1"), until=month, then=None)

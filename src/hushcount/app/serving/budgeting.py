@@ -18,7 +18,6 @@ from typing import Any
 from hushcount.accounting import zcdp
 from hushcount.app.forms import balance_form
 from hushcount.app.serving.callers.callers import Caller, require
-from hushcount.app.serving.owners.grants import end_grants
 from hushcount.app.serving.owners.views import own_quote
 from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.serving.service import Service
@@ -76,8 +75,6 @@ def check(service: Service, caller: Caller, wish: Spending) -> dict[str, Any]:
 def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> dict[str, Any]:
     """Hold the worst case. The same key gives the same reservation again."""
     ask = _ask(service, caller, wish, key=key)
-    # A grant whose time is over ends before anything is held on it, as for questions.
-    end_grants(service.setting)
     held = service.ledger.reserve(ask)
     # Data may be read from now on, by a program that is not seen: it cannot be given back by being forgotten.
     name = _named(service, caller, ask)

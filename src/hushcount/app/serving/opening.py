@@ -16,7 +16,7 @@ from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.answering import Means
 from hushcount.app.serving.jobs.running import Runner
-from hushcount.app.serving.owners.grants import end_grants
+from hushcount.app.serving.owners.grants import end_old_grants
 from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Config, LedgerPlace
@@ -43,8 +43,7 @@ def open_service(config: Config) -> Service:
             freeze_if_restored(ledger_of(setting), state / "heads.json", by=setting.analyst)
         stores = Stores(direct_access() if state is None else make_access(setting, state / "copies"))
         served = Served(config, stores, setting)
-        # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
-        end_grants(setting)
+        end_old_grants(setting)
         means = Means(setting=setting, stores=stores, find=served.find, privacy=config.privacy)
         runner = Runner(means, worker=new_id("w"), chores=(*_chores(setting, state), served.refresh))
         keys = config.keys
@@ -58,10 +57,8 @@ def open_service(config: Config) -> Service:
 
 
 def _chores(setting: Setting, state: Path | None) -> tuple[Callable[[], object], ...]:
-    """What is done about once a minute: grants end, and the newest links of the ledger are kept elsewhere."""
-    ledger = ledger_of(setting)
-    kept = () if state is None else (partial(keep_heads, ledger, state / "heads.json"),)
-    return (partial(end_grants, setting), *kept)
+    """What is done about once a minute: the newest links of the ledger are kept elsewhere."""
+    return () if state is None else (partial(keep_heads, ledger_of(setting), state / "heads.json"),)
 
 
 def open_setting(config: Config) -> Setting:

@@ -20,7 +20,6 @@ from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.jobs.asking import read_request
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.jobs.timing import shows_at, veils
-from hushcount.app.serving.owners.grants import end_grants
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.app.serving.setup.config import Privacy
 from hushcount.app.setting import Setting
@@ -122,8 +121,6 @@ def _answer(means: Means, job: Job, wire: Wire) -> None:
     # The receipt tells when it was asked, which is known to whoever asked. When it was made would tell how long it
     # took, grid or not; and a second run would write another second.
     setting = replace(means.setting, analyst=job.analyst, clock=lambda: job.made)
-    # A grant whose time is over ends before anything is held on it.
-    end_grants(means.setting)
     asked = [_asked(means, job, wire, order=order, offer=offer, place=place) for place in range(len(order.tasks))]
     with means.stores.lend(offer) as engine:
         if len(asked) > 1:

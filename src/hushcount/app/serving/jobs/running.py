@@ -49,7 +49,7 @@ class Runner:
     Args:
         means: what a question needs.
         worker: what this worker is called, unlike any other.
-        chores: what is done about once a minute, such as ending grants whose time is over.
+        chores: what is done about once a minute, such as keeping the ledger's newest links elsewhere.
     """
 
     def __init__(self, means: Means, *, worker: str, chores: tuple[Callable[[], object], ...] = ()) -> None:
