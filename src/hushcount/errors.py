@@ -160,7 +160,7 @@ class UnknownDataset(HushcountError, LookupError):
         self.name, self.nearest = name, nearest
         guess = f" Did you mean {nearest!r}?" if nearest else ""
         super().__init__(
-            f"the ledger knows no data set {name!r}.{guess} All of them: hushcount catalog. Nothing was charged."
+            f"the ledger knows no data set {name!r}.{guess} Nothing was charged."
         )
 
 

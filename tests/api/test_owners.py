@@ -235,3 +235,32 @@ def test_separate_analysts_learn_nothing_of_each_other_from_balances_and_refusal
         assert shared.form["short"] == ["a budget that is shared with others"]
         assert shared.form["left"] == {"releases": None}
         assert "spent_on" not in shared.form
+
+
+@pytest.mark.parametrize("role", ["owner", "auditor"])
+def test_whoever_has_a_role_for_one_data_set_reads_what_is_about_it_alone(fresh, role):
+    """Also where others are about the same people."""
+    ledger = fresh.service.ledger
+    ledger.catalog.join("events", "hidden", by="olga")
+    events, hidden = (fresh.service.served.find(name).id for name in ("events", "hidden"))
+    ledger.grant("oda", role, dataset=events, by="olga")
+    ledger.grant("hal", "analyst", dataset=hidden, by="olga")
+    assert released(fresh.analyst, TOP, key="a").status == 200
+    assert (
+        released(fresh.token("hal"), {"dataset": "hidden", "question": "top", "item": "item", "k": 1}, key="b").status
+        == 200
+    )
+    oda = fresh.token("oda", scopes=("manage", "read"))
+
+    entries = oda.get("/v1/log?dataset=events&limit=2").form
+    more = oda.get(f"/v1/log?dataset=events&after={entries['next']}").form
+    told = [*entries["data"], *more["data"]]
+    assert {one["by"] for one in told} == {"ana"}
+    assert [one["kind"] for one in told] == ["reserve", "touch", "settle"]
+    assert more["next"] is None
+    assert oda.get("/v1/datasets/events/usage").form["analysts"] == 1
+    assert oda.post("/v1/datasets/events/proposals", {}).status == 200
+    assert fresh.owner.get("/v1/datasets/events/usage").form["analysts"] == 2
+    assert oda.get("/v1/log").status in {403, 404}
+    assert oda.get("/v1/log?dataset=hidden").status == 404
+    assert oda.get("/v1/datasets/hidden/usage").status == 404

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from hushcount.app import answer as spine
+from hushcount.errors import StoreFailed
 from tests.api.served import TOP, released
 
 COST = {"rho": "0.05"}
@@ -137,3 +138,34 @@ def test_the_name_of_a_reservation_that_was_given_back_settles_no_question(fresh
 
     settled = fresh.owner.post(f"/v1/budget/reservations/{name}/settle", {"cost": {"rho": "0"}})
     assert (settled.status, settled.code) == (404, "not-found")
+
+
+def test_a_reservation_takes_nobodys_key(fresh):
+    """Held by an owner on somebody's account under a key that they then ask with: the question is its own attempt."""
+    key = "the-same"
+    held = reserve(fresh.owner, key=key, analyst="ana")
+    assert held.status == 201
+    answer = released(fresh.analyst, TOP, key=key)
+    assert (answer.status, answer.form["cost"]["releases"]) == (200, 1.0)
+    again = reserve(fresh.owner, key=key, analyst="ana")
+    assert again.form["id"] == held.form["id"]
+
+
+def test_what_fails_beside_a_reservation_was_not_charged(fresh, monkeypatch):
+    """A problem says what the question cost, whatever else is held under the same key on the same account."""
+    assert reserve(fresh.owner, key="k", analyst="ana").status == 201
+
+    def broken(*_given, **_named):
+        raise StoreFailed("it is gone")
+
+    monkeypatch.setattr(spine, "_registered", broken)
+    problem = released(fresh.analyst, TOP, key="k")
+    assert (problem.code, problem.form["charged"]) == ("store-failed", False)
+
+
+def test_two_programs_with_the_same_key_do_not_meet(fresh):
+    """Each holds its own, also on the same account."""
+    one = reserve(fresh.owner, key="k", analyst="nightly")
+    two = reserve(fresh.program, key="k")
+    assert (one.status, two.status) == (201, 201)
+    assert spent(fresh) == ("0", "0.1")

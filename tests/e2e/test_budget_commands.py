@@ -502,3 +502,13 @@ def test_colleagues_see_the_shared_account_and_not_the_questions(log):
     assert olgas["charges"]
     assert bobs["charges"] == []
     assert "top" not in history
+
+
+def test_a_limit_below_one_release_says_what_fits_and_the_refusal_offers_it(log):
+    """Every preset takes the whole of the usual delta, so that one must be told to ask for less."""
+    told = run("ledger", "limit", "--data", log, "--releases", "0.5").stdout
+    refused = ask(log, code=4)
+    assert "a delta of 1e-7" in told
+    assert "preset cautious, delta 1e-7" in refused.stderr
+    assert "--preset cautious --delta 1e-7" in refused.stderr
+    ask(log, "--preset", "cautious", "--delta", "1e-7")

@@ -23,11 +23,10 @@ from hushcount.api.app import make_app
 from hushcount.app.budgets import make_limit, suggest
 from hushcount.app.secret import Secret
 from hushcount.app.serving import opening
-from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.serving.callers.tokens import Wanted, make_token
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.setup.config_file import read_config
-from hushcount.ledger.ledger import Account
+from hushcount.ledger.ledger import SERVICE, Account
 from hushcount.ledger.limits import rho_limit, units_limit
 from hushcount.model.costs import Cost
 from tests.api.asgi import Client

@@ -14,7 +14,7 @@ from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.owners import limits
 from hushcount.app.serving.owners.limits import Target, limit_form
-from hushcount.app.words import whose
+from hushcount.app.words import limit_note, whose
 
 router = signed_router("limits")
 _WHOSE = ("dataset", "analyst", "group", "window", "mode")
@@ -53,4 +53,4 @@ def _put(request: Request, body: bodies.Limit) -> Response:
         target = Target(offer=offer, kind="group", name=body.group)
     made = limits.typed_limit(body.given(*_WHOSE), window=body.window, mode=body.mode)
     account = limits.set_limit(service, caller, target, limit=made)
-    return answer({"whose": whose(account), **limit_form(made)})
+    return answer({"whose": whose(account), **limit_form(made), "note": limit_note(made) or None})

@@ -7,7 +7,7 @@ from fastapi import Request
 from hushcount.api.work import caller_of, service_of
 from hushcount.app.serving.callers.callers import role_on
 from hushcount.app.serving.owners.views import refusal_view, refusal_words
-from hushcount.app.serving.problems import Problem, change_of, people_of, problem_of
+from hushcount.app.serving.problems import Problem, problem_of, variant_form
 from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.words import in_releases
 from hushcount.errors import BudgetExhausted
@@ -37,9 +37,9 @@ def refusal_problem(request: Request, error: BudgetExhausted) -> Problem:
         "left": {"releases": left},
         "short": [_SHARED if one["shared"] else _OWN.get(one["kind"], _SHARED) for one in form["short"]],
         "renews": form["renews"],
-        "would_fit": [] if form["fits"] is None else [{"change": change_of(form["fits"])}],
+        "would_fit": [] if form["fits"] is None or refusal.variant is None else [variant_form(refusal.variant)],
         "already_answered": form["already_yours"],
-        "ask": {"owners": people_of(form["ask"]), "with": "POST /v1/requests"},
+        "ask": {"owners": form["ask"], "with": "POST /v1/requests"},
     }
     return Problem(code="budget-exhausted", detail=refusal_words(error, viewer), more=more)
 

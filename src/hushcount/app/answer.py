@@ -41,6 +41,8 @@ class Call:
         token: the token that it is asked with: its cap must have room, too.
         lifetime: how long what is held may stay unsettled before it is charged in full.
         most: what it may cost at most; a dearer one is refused, and one that is the caller's already costs nothing.
+        apart: whether nothing may tell that somebody else asked the same before; see `Ask`.
+        veiled: whether the answer shows only when somebody says so; see `Ledger.unveil`.
         stopped: whether the caller has thought better of it. Asked until data is about to be read, and not after that:
             then it is paid for, and its answer is better than none.
         say: told the name of each stage as it begins.
@@ -52,6 +54,8 @@ class Call:
     token: str | None = None
     lifetime: timedelta | None = None
     most: Spent | None = None
+    apart: bool = False
+    veiled: bool = False
     stopped: Callable[[], bool] = lambda: False
     say: Callable[[str], None] = lambda _: None
     note: Callable[[str], None] = lambda _: None
@@ -129,7 +133,8 @@ def _paid(job: _Job, ledger: Ledger) -> Release:
     ledger.touch(held)
     with noting(HELD):
         release = _draw(job, held)
-    return _unpacked(ledger.settle(held, release.cost, payload=release.to_bytes()))
+    settled = ledger.settle(held, release.cost, payload=release.to_bytes(), veiled=job.call.veiled)
+    return _unpacked(settled)
 
 
 def hold_all(asked: Sequence[tuple[Request, Call]], engine: Engine, setting: Setting) -> None:
@@ -184,7 +189,8 @@ def _let_go(ledger: Ledger, held: Sequence[Reservation | StoredRelease]) -> None
 
 def _ask(job: _Job, dataset: Dataset) -> Ask:
     ask = make_ask(job.planned, dataset, version=job.sighted.version, by=job.setting.analyst, key=job.call.key)
-    return replace(ask, token=job.call.token, lifetime=job.call.lifetime or ask.lifetime)
+    call = job.call
+    return replace(ask, token=call.token, lifetime=call.lifetime or ask.lifetime, apart=call.apart)
 
 
 def _reserved(call: Call, ledger: Ledger, ask: Ask) -> Reservation | StoredRelease:

@@ -18,7 +18,7 @@ from hushcount.app.history import Deed, last_charges, sees_all
 from hushcount.app.paths import read_text
 from hushcount.errors import InvalidParameter, NotPermitted
 from hushcount.ledger import limits, proposals
-from hushcount.ledger.ledger import Account, Ask, Balance, Kind, Proof
+from hushcount.ledger.ledger import Account, Ask, Balance, Kind, Proof, Use
 from hushcount.ledger.limits import SHOWN_UNITS, Limit, Mode
 from hushcount.ledger.proposals import Curve, Proposal
 from hushcount.ledger.windows import Window
@@ -148,9 +148,19 @@ def account(entity: str, *, analyst: str | None = None, group: str | None = None
     return Account(kind=kind, name=analyst or group or entity, entity=entity)
 
 
+def uses_of(desk: Desk) -> tuple[Use, ...]:
+    """Every charge to the people of a data set, or for its questions alone to whoever owns or audits only these."""
+    try:
+        return desk.ledger.usage(desk.population, by=desk.by)
+    except NotPermitted:
+        if desk.dataset is None:
+            raise
+        return desk.ledger.usage(desk.population, by=desk.by, dataset=desk.dataset.id)
+
+
 def suggest(desk: Desk, *, share: Number = "0.95", window: Window = "month") -> Suggestion:
     """A limit that would have left that share of the analysts alone, and curves for it, half, a quarter, twice it."""
-    uses = desk.ledger.usage(desk.population, by=desk.by)
+    uses = uses_of(desk)
     proposal = proposals.propose(uses, share=share, window=window)
     most = proposal.limit.ceiling
     curves: list[Curve] = []

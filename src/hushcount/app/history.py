@@ -18,8 +18,8 @@ from hushcount.ledger.ledger import EVERY, Account, Entry, Page
 from hushcount.ledger.limits import Mode
 
 _PAGE = 5_000
-# A question leaves up to three entries in the log: reserved, touched, ended.
-_ENTRIES = 3
+# A question leaves up to five entries in the log: reserved, touched, kept, unveiled, ended.
+_ENTRIES = 5
 _ENDS = {
     "settle": "answered",
     "late": "answered late, charged in full before",

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
-from hushcount.app.planning import Planned, make_plan
+from hushcount.accounting import zcdp
+from hushcount.accounting.spent import EXACT
+from hushcount.app.estimating import Estimate, estimate_request
+from hushcount.app.planning import Planned
+from hushcount.app.request import Request
 from hushcount.errors import HushcountError
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Variant
 from hushcount.model.budgets import PRESETS, RhoBudget, rho_budget
 from hushcount.noise.source import new_secret
+
+# How often delta is divided by ten, at most, for what is offered in a refusal.
+_STEPS = 4
 
 
 def make_ask(planned: Planned, dataset: Dataset, *, version: str, by: str, key: str | None) -> Ask:
@@ -26,21 +35,54 @@ def make_ask(planned: Planned, dataset: Dataset, *, version: str, by: str, key: 
         fresh=request.fresh,
         what=f"{request.question} of {request.item_words()} per {request.selection.user}",
         family=f"{request.question}/{request.selection.user}/{request.selection.item}/{request.filter_words()}",
-        variants=tuple(_cheaper(planned)),
+        variants=Cheaper(request=request),
     )
 
 
-def _cheaper(planned: Planned) -> list[Variant]:
-    """The same question at smaller presets, dearest first."""
-    budget = planned.request.budget
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cheaper:
+    """Cheaper ways to ask the same question, each planned only when somebody looks: most questions fit."""
+
+    request: Request
+    presets: tuple[str, ...] = tuple(PRESETS)
+
+    def __iter__(self) -> Iterator[Variant]:
+        for change, estimate in ways(self.request, self.presets, steps=range(_STEPS)):
+            expected = estimate.expectation
+            yield Variant(
+                label=", ".join(f"{name} {value}" for name, value in change.items()),
+                cost=estimate.cost,
+                change=change,
+                give_or_take=expected.give_or_take,
+                cutoff=expected.cutoff,
+            )
+
+
+def ways(
+    request: Request, presets: tuple[str, ...], *, steps: Iterable[int]
+) -> Iterator[tuple[dict[str, str], Estimate]]:
+    """The same question at smaller presets, dearest first, and at a tenth, a hundredth, ... of its delta.
+
+    All presets take the same delta, so that where less of it is left none of them fits without the latter.
+
+    Args:
+        request: the question.
+        presets: what may be chosen.
+        steps: powers of ten by which its delta is divided.
+    """
+    budget = request.budget
     if not isinstance(budget, RhoBudget):
-        return []
-    found = []
-    for name, rho in sorted(PRESETS.items(), key=lambda pair: float(pair[1]), reverse=True):
-        smaller = rho_budget(rho, budget.delta)
-        if smaller.rho >= budget.rho:
-            continue
-        with contextlib.suppress(HushcountError):
-            plan = make_plan(replace(planned.request, budget=smaller, people_error=None)).plan
-            found.append(Variant(label=f"preset {name}", cost=plan.cost))
-    return found
+        return
+    smaller = {name: PRESETS[name] for name in presets if Decimal(PRESETS[name]) < budget.rho}
+    named = sorted(smaller.items(), key=lambda pair: Decimal(pair[1]), reverse=True)
+    for step in steps:
+        delta = EXACT.scaleb(budget.delta, -step)
+        less = {"delta": f"{delta.normalize():e}"} if step else {}
+        own = [(less, str(budget.rho), request.people_error)] if step else []
+        tried = [*own, *(({"preset": name, **less}, rho, None) for name, rho in named)]
+        for change, rho, error in tried:
+            with contextlib.suppress(HushcountError):
+                estimate = estimate_request(replace(request, budget=rho_budget(rho, delta), people_error=error))
+                # What needs no delta at all does not fit better with less of it.
+                if not step or zcdp.spent(estimate.cost).delta:
+                    yield change, estimate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushcount.accounting.spent import Spent
+from hushcount.accounting.spent import EXACT, Spent
 from hushcount.ledger.ledger import EVERY, Account
 from hushcount.ledger.limits import Limit
 from hushcount.model.budgets import STANDARD
@@ -29,7 +29,26 @@ def limit_words(limit: Limit | None) -> str:
     period = "in all" if limit.window == "none" else f"a {limit.window}"
     kept = "" if limit.mode == "enforce" else ", tracked and not enforced"
     public = "" if limit.ceiling.delta else ", for public lists of items only"
-    return f"{standard_releases(room(limit.ceiling, limit))} {period}{public}{kept}"
+    until = "" if limit.until is None else f", until {limit.until:%Y-%m-%d %H:%M} UTC"
+    return f"{standard_releases(room(limit.ceiling, limit))} {period}{public}{kept}{until}"
+
+
+def limit_note(limit: Limit | None) -> str:
+    """What whoever sets a limit should know of it, in a sentence; empty if nothing.
+
+    All presets take the same delta. Less than that is for questions that ask for less, or need none.
+    """
+    if limit is None or limit.mode == "track" or not limit.ceiling.rho:
+        return ""
+    if not 0 < limit.ceiling.delta < STANDARD.delta:
+        return ""
+    # The first tenth, hundredth, ... of the usual delta of which one fits; a refusal offers the same.
+    fits = EXACT.scaleb(STANDARD.delta, limit.ceiling.delta.adjusted() - STANDARD.delta.adjusted())
+    return (
+        f"Questions take a delta of {STANDARD.delta.normalize():e} unless they say less, and this limit has "
+        f"{limit.ceiling.delta.normalize():.3e}: only questions that say so, such as with a delta of "
+        f"{fits.normalize():e}, or that list their items fit into it."
+    )
 
 
 def standard_releases(count: float) -> str:

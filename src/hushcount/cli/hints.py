@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from hushcount import errors
 
@@ -36,22 +39,34 @@ _OPTIONS = {
 def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each kind of error
     """What to type after an error; empty if its own words say it all."""
     from hushcount.ledger.ledger import Refusal, Variant
-    from hushcount.model.budgets import PRESETS
 
     match error:
         case errors.OtherPerson(dataset=dataset, asked=asked):
             return f"hushcount catalog repin {shlex.quote(dataset)} --user {shlex.quote(asked)}"
+        case errors.UnknownDataset():
+            return "hushcount catalog, to see all of them"
         case errors.ClockImplausible(deed=deed):
             return f"hushcount ledger clock --{deed}"
         case errors.LedgerMissing():
             return "hushcount ledger found --ledger PLACE, or name another with --ledger PLACE"
         case errors.LedgerForeign() | errors.LedgerUnavailable():
             return "--ledger PLACE"
-        case errors.BudgetExhausted(refusal=Refusal(variant=Variant(label=label))):
-            return f"--{label}"
-        case errors.BudgetExhausted(refusal={"would_fit": [{"change": {"preset": preset}}, *_]}) if preset in PRESETS:
-            return f"--preset {preset}"
+        case errors.BudgetExhausted(refusal=Refusal(variant=Variant(change=change))):
+            return _as_options(change)
+        case errors.BudgetExhausted(refusal={"would_fit": [{"change": {} as sent}, *_]}):
+            return _as_options(sent)
         case errors.InvalidParameter(name=name):
             return _OPTIONS.get(name, "")
         case _:
             return ""
+
+
+def _as_options(change: Mapping[Any, Any]) -> str:
+    """A cheaper way to ask as it is typed. A server may say anything: what is no preset and no number is left out."""
+    from hushcount.model.budgets import PRESETS
+
+    preset, delta = str(change.get("preset", "")), str(change.get("delta", ""))
+    told = [f"--preset {preset}"] if preset in PRESETS else []
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?e-[0-9]+", delta):
+        told.append(f"--delta {delta}")
+    return " ".join(told)

@@ -272,7 +272,7 @@ def _set_limit(ledger: Ledger, target: Account, made: Limit | None, *, by: str) 
 
 def _tell_limit(ledger: Ledger, target: Account, made: Limit | None) -> None:
     """Say what holds now, and what its renewal means."""
-    from hushcount.app.words import limit_words, whose
+    from hushcount.app.words import limit_note, limit_words, whose
     from hushcount.ledger.windows import renewal
 
     # Another rule may hold once one is lifted.
@@ -282,6 +282,8 @@ def _tell_limit(ledger: Ledger, target: Account, made: Limit | None) -> None:
         click.echo(renewal(holds.window))
         if holds.mode == "track":
             click.echo("Nothing is refused: what goes over is counted and marked. See: hushcount ledger propose")
+    if note := limit_note(holds):
+        click.echo(note)
 
 
 def _tell_suggestion(suggestion: Suggestion, given: dict[str, Any], title: str) -> None:

@@ -20,6 +20,8 @@ from hushcount.ledger.windows import moment
 from hushcount.model.costs import Cost
 
 # open -> settled | refunded | expired | overrun; expired -> settled (late). A repeat of a stored answer begins settled.
+# One that is open and has an answer is veiled: at `expires` it is settled. `touched` is the moment at which data was
+# about to be read, 0 before, and 1 where that moment is not known.
 AskState: TypeAlias = Literal["open", "settled", "refunded", "expired", "overrun"]
 
 
@@ -79,6 +81,8 @@ _CANONICAL = (
     "SELECT number, version, cost, made, digest FROM releases "
     "WHERE entity = ? AND version = ? AND query = ? AND canonical = 1"
 )
+# Whoever paid for it has it.
+_HAD = " AND EXISTS (SELECT 1 FROM holders h WHERE h.entity = releases.entity AND h.number = releases.number)"
 # A row of `releases` without its entity, its number and its bytes.
 ANSWER_COLUMNS = ("dataset", "version", "query", "family", "what", "canonical", "cost", "made", "digest")
 _ANSWER = ", ".join(ANSWER_COLUMNS)
@@ -166,6 +170,11 @@ def update(book: Book, row: AskRow) -> None:
     )
 
 
+def expire_at(book: Book, number: int, expires: int) -> None:
+    """Write when a running ask ends by itself."""
+    book.do("UPDATE asks SET expires = ? WHERE entity = ? AND number = ?", expires, book.entity, number)
+
+
 def keep(book: Book, row: AskRow, made: Answer, *, payload: bytes) -> None:
     """Write a stored answer. The first one to its question on its data version is the one that repeats are given."""
     book.do(
@@ -226,15 +235,16 @@ def next_due(book: Book) -> int | None:
     return found[0][0] if found else None
 
 
-def canonical_answer(book: Book, version: str, query: str) -> Answer | None:
-    """The stored answer to this question on this data version."""
-    found = book.transaction.fetch(_CANONICAL, book.entity, version, query)
+def canonical_answer(book: Book, version: str, query: str, *, shown: bool = False) -> Answer | None:
+    """The stored answer to this question on this data version; with `shown`, not if all who asked for it are veiled."""
+    sql, values = of_question(book, version, query, shown=shown)
+    found = book.transaction.fetch(sql, *values)
     return _answer(found[0]) if found else None
 
 
-def of_question(book: Book, version: str, query: str) -> Statement:
+def of_question(book: Book, version: str, query: str, *, shown: bool = False) -> Statement:
     """What `canonical_answer` fetches."""
-    return _CANONICAL, (book.entity, version, query)
+    return f"{_CANONICAL}{_HAD if shown else ''}", (book.entity, version, query)
 
 
 def answer(book: Book, number: int) -> Answer:

@@ -113,8 +113,9 @@ class Book:
         for kind, name in wanted:
             for place in ((self.entity, name), (EVERY, name), (self.entity, EVERY), (EVERY, EVERY)):
                 body = rules.get((place[0], kind, place[1]))
-                if body is not None:
-                    chosen[kind, name] = limits.from_json(json.loads(body))
+                limit = None if body is None else limits.in_force(limits.from_json(json.loads(body)), self.now)
+                if limit is not None:
+                    chosen[kind, name] = limit
                     break
         return chosen
 

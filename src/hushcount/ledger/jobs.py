@@ -125,7 +125,8 @@ class Jobs(Protocol):
         """Wish that a job stops; returns it as it stands then.
 
         A job that nobody ever ran is cancelled at once. One that is running or was begun may hold a reservation, so
-        its worker, or whoever claims it next, is told. What is finished stays as it is.
+        its worker, or whoever claims it next, is told. What is finished stays as it is, but that the wish is noted:
+        whether it came too late shows when the end of the job does.
 
         Raises:
             NotFound: there is no such job.
@@ -136,9 +137,6 @@ class Jobs(Protocol):
 
     def of_key(self, analyst: str, key: str) -> Job | None:
         """The job that an analyst's key names; None if there is none."""
-
-    def first(self, question: str) -> Job | None:
-        """The first job that answered a question; None if none did."""
 
     def page(
         self, *, analyst: str | None, dataset: str | None = None, before: str = "", size: int = 100

@@ -17,7 +17,7 @@ Which data a question is about, and so which accounts pay, is the catalog's part
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -40,6 +40,11 @@ OVERSEERS: frozenset[str] = frozenset({"owner", "auditor"})
 SILENT: frozenset[str] = frozenset({"auditor", "reader"})
 # In place of a name or an entity: every one that has no rule of its own.
 EVERY = "*"
+# The name under which a service acts for itself, such as when it founds a ledger. Nobody signs in as this, and nobody
+# can ask it for anything.
+SERVICE = "the service"
+# When the end of an attempt shows: from the moment now, and how long the first runs took of answers that were there.
+Shows: TypeAlias = Callable[[datetime, Sequence[timedelta]], datetime]
 LIFETIME = timedelta(minutes=15)
 
 
@@ -62,10 +67,26 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """Another way to ask, with its worst case: offered in a refusal if it fits."""
+    """Another way to ask, with its worst case: offered in a refusal if it fits.
+
+    Attributes:
+        label: what is different, in words.
+        cost: the worst case.
+        change: what is different, by the names under which it is asked.
+        give_or_take: half the width of a 95 % interval, in people; None if there are no counts or it is not known.
+        cutoff: about how many people an item needs to be shown; None if every item is, or it is not known.
+    """
 
     label: str
     cost: Cost
+    change: Mapping[str, str] = field(default_factory=dict)
+    give_or_take: int | None = None
+    cutoff: float | None = None
+
+    def __str__(self) -> str:
+        give = "" if self.give_or_take is None else f", give or take {self.give_or_take}"
+        cut = "" if self.cutoff is None else f", for items that about {self.cutoff:.0f} people or more have"
+        return f"{self.label}{give}{cut}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +105,10 @@ class Ask:
         what: the question in a few words, for histories and refusals.
         family: a key shared by questions that answer nearly the same, for "already answered" in a refusal.
         lifetime: how long the reservation lives.
-        variants: cheaper ways to ask.
+        variants: cheaper ways to ask; looked at only if it is refused.
         token: the token that it is asked with, whose account is charged with the others; None without one.
+        apart: whether nothing may tell the analyst that somebody else asked before. Then a stored answer that they
+            have not paid for needs the room that a new one does, and the whole of it is held until `unveil`.
     """
 
     analyst: str
@@ -98,8 +121,9 @@ class Ask:
     what: str = ""
     family: str = ""
     lifetime: timedelta = LIFETIME
-    variants: tuple[Variant, ...] = ()
+    variants: Iterable[Variant] = ()
     token: str | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +237,7 @@ class Refusal:
         spenders: the dearest of the latest charges to those accounts: their own; to owners and auditors, everybody's.
         others: what the others' latest charges add up to, without words or names.
         renews: when the last of those accounts is renewed; None if one never is.
-        variant: the cheapest offered variant that fits.
+        variant: the cheapest offered variant that fits; of an analyst who is apart and short alone, into their own.
         stored: stored answers of the same family that this analyst already paid for: number and words.
         ask_whom: the owners.
     """
@@ -273,12 +297,21 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which part of the history: the entries of one population's book after a number, oldest first."""
+    """Which part of the history: the entries of one population's book after a number, oldest first.
+
+    Attributes:
+        entity: the population.
+        after: the number after which it begins.
+        size: how many at most.
+        analyst: only what this one did.
+        dataset: only questions about this data set, by its id: for that a role for the data set is enough.
+    """
 
     entity: str
     after: int = 0
     size: int = 100
     analyst: str | None = None
+    dataset: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,12 +325,14 @@ class Verdict:
 class Rules(Protocol):
     """Who may do what: limits, roles and groups. Each change is in the log."""
 
-    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
+    def set_limit(self, account: Account, limit: Limit | None, *, by: str, after: int | None = None) -> None:
         """Set or lift the limit of an account, or with `EVERY` of all accounts without a rule of their own.
 
-        For owners; the cap of a token, for all populations, also for whoever owns the record of that token.
+        For owners; the cap of a token, for all populations, also for whoever owns the record of that token. With
+        `after`, only if that is still the newest entry of the book of rules: what it was made from still holds.
 
         Raises:
+            Outdated: it is not. Nothing was changed.
             UnknownDataset: there is no such population; register the data first, or the limit would bind nothing.
         """
 
@@ -388,16 +423,25 @@ class Ledger(Rules, Protocol):
     def touch(self, reservation: Reservation) -> None:
         """Record durably that data is about to be read. From here on the reservation can no longer be refunded."""
 
-    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes) -> StoredRelease:
+    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """Charge the actual cost, give back the rest, store the answer: one step. What it returns is the release.
 
         If the same question was settled by someone else meanwhile, theirs is returned and `payload` must be discarded,
         as after a retry. An expired reservation stays charged in full; its answer is still accepted while no window
         that paid for it was renewed.
 
+        With `veiled` the answer is stored and durable, and all that was held stays held: no balance, price or refusal
+        tells that it is there, until `unveil` says when it shows, or the reservation's time is over.
+
         Raises:
             CostOverrun: `cost` is above what was reserved. The larger of both was charged, nothing may be released.
             ReservationClosed: it was refunded, or expired in an earlier window.
+        """
+
+    def unveil(self, analyst: str, keys: Sequence[str], shows: Shows) -> datetime | None:
+        """Let the veiled answers of an attempt show, all at the same moment; returns it, or None if none is veiled.
+
+        At that moment, by the ledger's clock and whoever comes by first, the rest of what is held is given back.
         """
 
     def refund(self, reservation: Reservation) -> None:
@@ -413,8 +457,11 @@ class Ledger(Rules, Protocol):
     def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
         """A part of the log. Owners and auditors see all of it, analysts what they did themselves."""
 
-    def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
-        """Every charge to an analyst of this population, oldest first, for proposals; owners and auditors only."""
+    def usage(self, entity: str, *, by: str, dataset: str | None = None) -> tuple[Use, ...]:
+        """Every charge to an analyst of this population, oldest first, for proposals; owners and auditors only.
+
+        With the id of a data set, only for questions about it: for that a role for the data set is enough.
+        """
 
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """Say that the clock is right although it looks wrong; owners only. Returns what was done, in a sentence.

@@ -8,7 +8,8 @@ Audience Engagements API" are views of it: a unit is epsilon_per²/8 of rho, a c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +19,7 @@ from hushcount.accounting import convert, units, zcdp
 from hushcount.accounting.spent import EXACT, Spent, allowable
 from hushcount.accounting.units import Units
 from hushcount.errors import InvalidParameter
-from hushcount.ledger.windows import WINDOWS, Window
+from hushcount.ledger.windows import WINDOWS, Window, micros, moment
 from hushcount.model.amounts import Number, amount, positive, probability, share, whole
 from hushcount.model.budgets import STANDARD, EpsilonBudget, RhoBudget
 
@@ -41,12 +42,16 @@ class Limit:
         ceiling: what is enforced, rounded down.
         window: when it is renewed.
         mode: "enforce" refuses what does not fit; "track" records it, lets it through and marks the result.
+        until: when it ends by itself; None if it stays until somebody sets another. See `lasting`.
+        then: what holds after that; None for the rule that would hold without it.
     """
 
     terms: Terms
     ceiling: Spent
     window: Window = "month"
     mode: Mode = "enforce"
+    until: datetime | None = None
+    then: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +103,19 @@ def epsilon_limit(epsilon: Number, delta: Number, *, window: Window = "month", m
     return _checked(Limit(terms=terms, ceiling=ceiling, window=window, mode=mode))
 
 
+def lasting(limit: Limit, *, until: datetime, then: Limit | None) -> Limit:
+    """A limit that holds until a moment by the ledger's clock, and what holds after it."""
+    micros(until)
+    return replace(limit, until=until, then=then)
+
+
+def in_force(limit: Limit | None, now: int) -> Limit | None:
+    """What holds of a limit at a moment, in microseconds since 1970; None if its time is over and nothing follows."""
+    while limit is not None and limit.until is not None and now >= micros(limit.until):
+        limit = limit.then
+    return limit
+
+
 def ten_standard_releases(mode: Mode = "enforce") -> Limit:
     """The limit that a new data set starts with: ten standard releases a month."""
     return rho_limit(EXACT.multiply(10, STANDARD.rho), EXACT.multiply(10, STANDARD.delta), mode=mode)
@@ -139,6 +157,8 @@ def more_like(left: Spent, asked: Spent) -> int | None:
 def to_json(limit: Limit) -> dict[str, Any]:
     """A limit as JSON, for the log."""
     kind, names = next((name, fields) for name, (kind, fields) in _TERMS.items() if isinstance(limit.terms, kind))
+    # What has no end says nothing of it, as before there were any.
+    ends = {} if limit.until is None else {"until": micros(limit.until), "then": limit.then and to_json(limit.then)}
     return {
         "kind": kind,
         "terms": {name: str(getattr(limit.terms, name)) for name in names},
@@ -146,6 +166,7 @@ def to_json(limit: Limit) -> dict[str, Any]:
         "delta": str(limit.ceiling.delta),
         "window": limit.window,
         "mode": limit.mode,
+        **ends,
     }
 
 
@@ -155,11 +176,14 @@ def from_json(form: dict[str, Any]) -> Limit:
     numbers = {
         name: int(text) if name in {"information", "calls"} else Decimal(text) for name, text in form["terms"].items()
     }
+    then = form.get("then")
     return Limit(
         terms=kind(**numbers),
         ceiling=Spent(rho=Decimal(form["rho"]), delta=Decimal(form["delta"])),
         window=form["window"],
         mode=form["mode"],
+        until=moment(form["until"]) if "until" in form else None,
+        then=None if then is None else from_json(then),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from hushcount.accounting import zcdp
@@ -34,12 +35,10 @@ def explain(
         enforced: all accounts with an enforced limit.
         everybody: whether the analyst may see what others asked.
     """
-    lefts = [balance.left for balance in enforced if balance.left is not None]
-    room = Spent(rho=max(_ZERO, min(left.rho for left in lefts)), delta=max(_ZERO, min(left.delta for left in lefts)))
+    room, own = _room(enforced), [balance for balance in short if balance.account.kind in {"analyst", "token"}]
     renews = [balance.renews for balance in short]
     # If only accounts of their own are short, what others spent is no part of the reason.
-    alone = all(balance.account.kind in {"analyst", "token"} for balance in short)
-    charges = _mine(book, ask) if alone else _latest(book)
+    charges = _mine(book, ask) if len(own) == len(short) else _latest(book)
     shown = [charge for charge in charges if everybody or charge.analyst == ask.analyst]
     hidden = [] if everybody else [charge.spent for charge in charges if charge.analyst != ask.analyst]
     return Refusal(
@@ -49,17 +48,19 @@ def explain(
         spenders=tuple(sorted(shown, key=lambda charge: charge.spent.rho, reverse=True)[:_SHOWN]),
         others=sum(hidden, Spent()),
         renews=None if any(moment is None for moment in renews) else max(m for m in renews if m is not None),
-        variant=cheapest_fitting(ask.variants, room),
+        variant=fitting(ask, _room(own) if ask.apart and len(own) == len(short) else room),
         stored=_stored(book, ask),
         ask_whom=owners(book.transaction, book.entity),
     )
 
 
-def cheapest_fitting(variants: tuple[Variant, ...], room: Spent) -> Variant | None:
-    """The cheapest of the variants that fits into `room`, by rho and then by delta."""
-    priced = [(zcdp.spent(variant.cost), variant) for variant in variants]
-    fitting = [(s.rho, s.delta, i) for i, (s, _) in enumerate(priced) if s.rho <= room.rho and s.delta <= room.delta]
-    return priced[min(fitting)[2]][1] if fitting else None
+def fitting(ask: Ask, room: Spent) -> Variant | None:
+    """The cheapest of the variants that fits into `room`; where only delta is short, the one that changes least."""
+    by_delta = zcdp.spent(ask.cost).rho <= room.rho
+    found = [(zcdp.spent(variant.cost), variant) for variant in ask.variants]
+    fits = [(spent, variant) for spent, variant in found if spent.rho <= room.rho and spent.delta <= room.delta]
+    ordered = sorted(fits, key=lambda one: (-one[0].rho if by_delta else one[0].rho, -one[0].delta))
+    return ordered[0][1] if ordered else None
 
 
 def error(refusal: Refusal) -> BudgetExhausted:
@@ -89,10 +90,10 @@ def to_text(refusal: Refusal) -> str:
         lines.append(f"Others spent rho = {_up(refusal.others.rho)} lately.")
     if refusal.renews is not None:
         lines.append(f"It renews on {refusal.renews:%Y-%m-%d %H:%M} UTC.")
-    else:
+    elif any(balance.limit is not None and balance.limit.window == "none" for balance in refusal.short):
         lines.append("It is never renewed.")
     if refusal.variant is not None:
-        lines.append(f"This would fit: {refusal.variant.label}.")
+        lines.append(f"This would fit: {refusal.variant}.")
     elif refusal.room.rho > 0:
         lines.append(f"A query of at most rho = {_down(refusal.room.rho)} would fit.")
     if refusal.stored:
@@ -101,6 +102,12 @@ def to_text(refusal: Refusal) -> str:
     if refusal.ask_whom:
         lines.append(f"To raise the limit, ask {', '.join(refusal.ask_whom)}.")
     return " ".join(lines)
+
+
+def _room(balances: Iterable[Balance]) -> Spent:
+    """The most that fits into all of these accounts."""
+    lefts = [balance.left for balance in balances if balance.left is not None]
+    return Spent(rho=max(_ZERO, min(left.rho for left in lefts)), delta=max(_ZERO, min(left.delta for left in lefts)))
 
 
 def _latest(book: Book) -> list[Spender]:

@@ -94,8 +94,8 @@ class Replayed:
             self._part(body)
         elif kind in {"reserve", "repeat"}:
             self._begin(body)
-        elif kind == "touch":
-            self.asks[body["number"]]["touched"] = 1
+        elif kind in {"touch", "keep", "unveil"}:
+            self._go_on(body)
         elif kind not in _SAYINGS:
             self._end(body)
 
@@ -206,20 +206,51 @@ class Replayed:
         was, becomes = _STEPS[kind] if kind != "overrun" else (ask["state"], "overrun")
         if (ask["state"], body["state"]) != (was, becomes) or (kind == "refund" and ask["touched"]):
             self.complain(body, f"{kind} of a query that was {ask['state']}")
-        for _, reserved, spent in self._lines(body):
+        for payer, reserved, spent in self._lines(body):
             if ask["state"] == "open" and reserved != _NOTHING - worst:
                 self.complain(body, "what was freed is not what was held")
             if kind != "overrun" and (spent.rho > worst.rho or spent.delta > worst.delta):
                 self.complain(body, "more was charged than was held")
-            if kind == "expire" and spent != worst:
+            if kind == "settle" and ask["answer"] is not None and spent != _due(self, ask["answer"], payer):
+                self.complain(body, "a veiled answer was not charged at its cost")
+            if kind == "expire" and (spent != worst or ask["answer"] is not None):
                 self.complain(body, "an expired query was not charged in full")
         ask["state"], (ask["charged_rho"], ask["charged_delta"]) = body["state"], body["charged"]
         if kind in {"settle", "late", "overrun"}:
-            ask["touched"] = 1
+            ask["touched"] = ask["touched"] or 1
         if "answer" in body:
-            ask["answer"] = body["answer"]
             self.holders.update((body["answer"], *payer) for payer in json.loads(ask["accounts"]))
+        self._store(body)
+
+    def _go_on(self, body: Mapping[str, Any]) -> None:
+        """An ask that stays open: data is about to be read, its answer is there and does not show, or when it will."""
+        ask, kind = self.asks[body["number"]], body["kind"]
+        if kind == "touch":
+            # Entries of earlier versions do not say when.
+            ask["touched"] = body.get("touched", 1)
+            return
+        if ask["state"] != "open" or (kind == "keep") == (ask["answer"] is not None):
+            self.complain(body, f"{kind} of a query that was {ask['state']}, or out of its turn")
+        if kind == "keep":
+            ask["touched"] = ask["touched"] or 1
+            self._store(body)
+        elif body["at"] <= body["expires"] <= ask["expires"]:
+            ask["expires"] = body["expires"]
+        else:
+            self.complain(body, "an answer shows at a moment that is over, or too late")
+
+    def _store(self, body: Mapping[str, Any]) -> None:
+        """The answer that an entry tells, if it tells one."""
+        ask = self.asks[body["number"]]
+        if "answer" in body:
+            if ask["answer"] not in {None, body["answer"]}:
+                self.complain(body, "another answer than the one that was kept")
+            ask["answer"] = body["answer"]
         if "digest" in body:
+            cost = zcdp.spent(Cost.from_json(body["cost"]))
+            worst = zcdp.spent(Cost.from_json(json.loads(ask["cost"])))
+            if cost.rho > worst.rho or cost.delta > worst.delta:
+                self.complain(body, "an answer cost more than was held")
             asked = tuple(ask[name] for name in ANSWER_COLUMNS[:5])
             made = (body["canonical"], canonical(body["cost"]), body["at"], body["digest"])
             self.releases[ask["number"]] = (*asked, *made)
@@ -252,3 +283,11 @@ class Replayed:
 
 def _frozen(rows: Iterable[Iterable[Any]]) -> frozenset[Row]:
     return frozenset(tuple(row) for row in rows)
+
+
+def _due(book: Replayed, number: int, payer: Payer) -> Spent:
+    """What an account has to pay for a stored answer: what making it cost, once."""
+    if (number, *payer) in book.holders:
+        return _NOTHING
+    said = dict(zip(ANSWER_COLUMNS, book.releases[number], strict=True))
+    return zcdp.spent(Cost.from_json(json.loads(said["cost"])))

@@ -82,11 +82,14 @@ def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision
     refuse_frozen(person.frozen)
     payers = accounts_of(ask.analyst, person.groups, book.entity, token=ask.token)
     worst = zcdp.spent(ask.cost)
-    stored = None if ask.fresh else asks.canonical_answer(book, ask.version, asks.query_digest(ask))
+    stored = None if ask.fresh else asks.canonical_answer(book, ask.version, asks.query_digest(ask), shown=True)
     if stored is not None and not within(stored.spent, worst):
         # Asked for less than the stored answer cost: as in `settle`, that one is not handed over.
         stored = None
     have = asks.paid(book, stored.number, payers=payers) if stored else set()
+    if ask.apart and ("analyst", ask.analyst) not in have:
+        # As if nobody had asked: every account must have room for it.
+        have = set()
     states, limits = book.load(payers), book.limits(payers)
     balances = tuple(book.balance(state, limits.get(state.payer)) for state in states)
     over = tuple(
@@ -112,7 +115,7 @@ def _send(book: Book, ask: Ask) -> None:
     book.transaction.send(
         [
             standing_statement(ask.analyst, book.entity, ask.dataset),
-            *([] if ask.fresh else [asks.of_question(book, ask.version, asks.query_digest(ask))]),
+            *([] if ask.fresh else [asks.of_question(book, ask.version, asks.query_digest(ask), shown=True)]),
             book.accounts(payers),
             book.rules(payers),
         ]
@@ -148,9 +151,14 @@ def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
         state.roll(book.now, limit.window if limit is not None and limit.window != "none" else SHOWN)
         state.queries += 1
         book.save(state)
-    if decision.stored is not None:
-        return _repeat(book, row, decision)
-    return _hold(book, row, decision, expires=book.now + ask.lifetime // timedelta(microseconds=1))
+    expires = book.now + ask.lifetime // timedelta(microseconds=1)
+    if decision.stored is None:
+        return _hold(book, row, decision, expires=expires)
+    if ask.apart and len(decision.charged) == len(decision.payers):
+        row.answer = decision.stored.number
+        _hold(book, row, decision, expires=expires)
+        return asks.hand_out(book, decision.stored, row=row)
+    return _repeat(book, row, decision)
 
 
 def recall(transaction: Transaction, analyst: str, key: str) -> Reservation | StoredRelease | None:
@@ -162,10 +170,18 @@ def recall(transaction: Transaction, analyst: str, key: str) -> Reservation | St
     # What was asked then is where it was asked, also if the data set has moved since.
     book = look(transaction, entity, follow=False)
     if row.answer is not None:
-        return asks.hand_out(book, asks.answer(book, row.answer), row=row, charged=row.charged)
+        stored = asks.answer(book, row.answer)
+        return asks.hand_out(book, stored, row=row, charged=_charge(book, row, stored))
     if row.state == "overrun":
         raise _overran(key)
     return asks.reservation(book, row)
+
+
+def _charge(book: Book, row: AskRow, stored: Answer) -> Spent:
+    """What an answered ask charged to its analyst, or will as soon as it shows."""
+    if row.state == "open" and not asks.paid(book, stored.number, payers=[("analyst", row.analyst)]):
+        row.charge(stored.spent)
+    return row.charged
 
 
 def _hold(book: Book, row: AskRow, decision: Decision, *, expires: int) -> Reservation:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.errors import InvalidParameter, ReservationClosed
@@ -10,14 +13,15 @@ from hushcount.ledger.accounts import Payer
 from hushcount.ledger.asks import Answer, AskRow
 from hushcount.ledger.book import NEVER, Book
 from hushcount.ledger.chain import digest
-from hushcount.ledger.ledger import Reservation, StoredRelease
+from hushcount.ledger.ledger import Reservation, Shows, StoredRelease
+from hushcount.ledger.windows import micros, moment
 from hushcount.model.costs import Cost
 
 _NOTHING = Spent()
 
 
 def sweep(book: Book) -> None:
-    """Charge every reservation whose time is over, in full, in the window in which it expired.
+    """Charge every reservation whose time is over, in full, in the window in which it expired; a veiled one is settled.
 
     Every verb that writes begins here, before any window is rolled. So it does not matter who comes by first, or when:
     the charge is the same. `book.expiry` is a lower bound of the next expiry, so that most calls need not look.
@@ -25,6 +29,9 @@ def sweep(book: Book) -> None:
     if book.now < book.expiry:
         return
     for row in asks.due(book):
+        if row.answer is not None:
+            _give(book, row, asks.answer(book, row.answer), at=row.expires)
+            continue
         row.state = "expired"
         row.charge(row.held)
         lines = _move(book, row, dict.fromkeys(row.payers, row.held), at=row.expires)
@@ -45,9 +52,9 @@ def touch(book: Book, reservation: Reservation) -> None:
     if row.state == "expired" and not may_settle_late(book, row):
         raise ReservationClosed("the reservation expired and was charged in full; ask again under a new key.")
     if not row.touched:
-        row.touched = 1
+        row.touched = book.now
         asks.update(book, row)
-        book.append("touch", row.analyst, number=row.number)
+        book.append("touch", row.analyst, number=row.number, touched=row.touched)
     book.flush()
 
 
@@ -56,7 +63,7 @@ def refund(book: Book, reservation: Reservation) -> None:
     row = _find(book, reservation)
     if row.state == "refunded":
         return
-    if row.state != "open" or row.touched:
+    if row.state != "open" or row.touched or row.answer is not None:
         why = "data was read for it" if row.state == "open" else f"it is {row.state}"
         raise ReservationClosed(f"the reservation cannot be refunded: {why}. It stays charged.")
     row.state = "refunded"
@@ -64,7 +71,9 @@ def refund(book: Book, reservation: Reservation) -> None:
     book.flush()
 
 
-def settle(book: Book, reservation: Reservation, *, cost: Cost, payload: bytes) -> tuple[StoredRelease | None, str]:
+def settle(
+    book: Book, reservation: Reservation, *, cost: Cost, payload: bytes, veiled: bool = False
+) -> tuple[StoredRelease | None, str]:
     """Charge the actual cost and store the answer; the second value says why nothing may be released, if so.
 
     An overrun must be charged and committed, so it is returned and not raised: an exception would undo the charge.
@@ -84,11 +93,42 @@ def settle(book: Book, reservation: Reservation, *, cost: Cost, payload: bytes) 
     held = row.held
     if actual.rho > held.rho or actual.delta > held.delta:
         return None, _overrun(book, row, actual)
+    veiled = veiled and row.state == "open"
     book.transaction.send([asks.of_question(book, row.version, row.query), book.accounts(row.payers)])
     shared = asks.canonical_answer(book, row.version, row.query)
     if shared is not None and not row.fresh and within(shared.spent, held):
-        return _join(book, row, shared), ""
-    return _store(book, row, cost=cost, payload=payload, first=shared is None), ""
+        return _join(book, row, shared, veiled=veiled), ""
+    return _store(book, row, cost=cost, payload=payload, first=shared is None, veiled=veiled), ""
+
+
+def unveil(book: Book, analyst: str, keys: Sequence[str], *, shows: Shows) -> datetime | None:
+    """Say when the veiled answers of an attempt show; what is due then is settled, at once if that is now."""
+    found = [asks.by_key(book.transaction, analyst, key) for key in keys]
+    rows = [row for entity, row in (one for one in found if one) if entity == book.entity]
+    rows = [row for row in rows if row.state == "open" and row.answer is not None]
+    if not rows:
+        return None
+    at = shows(moment(book.now), [_first_run(book, row) for row in rows if not row.touched])
+    for row in rows:
+        # Never later than it would end by itself.
+        row.expires = min(row.expires, max(book.now, micros(at)))
+        book.append("unveil", row.analyst, number=row.number, expires=row.expires)
+        asks.expire_at(book, row.number, row.expires)
+        book.expiry = min(book.expiry, row.expires)
+    book.flush()
+    last = max(row.expires for row in rows)
+    sweep(book)
+    return moment(last)
+
+
+def _first_run(book: Book, row: AskRow) -> timedelta:
+    """How long it took to make the stored answer that an ask was given: from the first look at the data to its end."""
+    first = None if row.answer is None else asks.by_number(book, row.answer)
+    if first is None:
+        # It came from another book, which knows.
+        return timedelta(0)
+    began = first.touched if first.touched > 1 else first.made
+    return moment(asks.answer(book, first.number).made) - moment(began)
 
 
 def may_settle_late(book: Book, row: AskRow) -> bool:
@@ -98,43 +138,64 @@ def may_settle_late(book: Book, row: AskRow) -> bool:
     return all(state.opened <= row.expires and book.now < state.until for state in book.load(row.payers))
 
 
-def _store(book: Book, row: AskRow, *, cost: Cost, payload: bytes, first: bool) -> StoredRelease:
+def _store(book: Book, row: AskRow, *, cost: Cost, payload: bytes, first: bool, veiled: bool) -> StoredRelease:
     """Store the answer; the first one to its question on its data version is the one that repeats are given."""
     spent, late = zcdp.spent(cost), row.state == "expired"
-    if not late:
-        row.charge(spent)
-    row.state, row.touched, row.answer = "settled", 1, row.number
+    row.touched, row.answer = row.touched or 1, row.number
     made = Answer(
         number=row.number, version=row.version, cost=cost, made=book.now, digest=digest(payload), canonical=first
     )
-    lines = [] if late else _move(book, row, dict.fromkeys(row.payers, spent), at=book.now)
     stored = {"answer": row.number, "digest": made.digest, "cost": cost.to_json(), "canonical": int(first)}
-    _end(book, row, kind="late" if late else "settle", lines=lines, **stored)
     asks.keep(book, row, made, payload=payload)
+    if veiled:
+        _veil(book, row, **stored)
+        return asks.hand_out(book, made, row=row, payload=payload)
+    row.state = "settled"
+    if not late:
+        row.charge(spent)
+    lines = [] if late else _move(book, row, dict.fromkeys(row.payers, spent), at=book.now)
+    _end(book, row, kind="late" if late else "settle", lines=lines, **stored)
     asks.hold(book, row.number, payers=row.payers)
     book.flush()
     return asks.hand_out(book, made, row=row, charged=row.charged, payload=payload)
 
 
-def _join(book: Book, row: AskRow, shared: Answer) -> StoredRelease:
-    """Someone settled the same question first: give their answer, charge whoever has not paid for it, drop ours."""
-    late, have = row.state == "expired", asks.paid(book, shared.number, payers=row.payers)
-    charge: dict[Payer, Spent] = {payer: shared.spent for payer in row.payers if payer not in have}
+def _join(book: Book, row: AskRow, shared: Answer, *, veiled: bool) -> StoredRelease:
+    """Someone settled the same question first: give their answer, drop ours."""
+    row.touched, row.answer = row.touched or 1, shared.number
+    if veiled:
+        _veil(book, row, answer=shared.number)
+        return asks.hand_out(book, shared, row=row)
+    _give(book, row, shared, at=book.now)
+    return asks.hand_out(book, shared, row=row, charged=row.charged)
+
+
+def _veil(book: Book, row: AskRow, **stored: object) -> None:
+    """Note the answer of an ask that stays as it is to all who look."""
+    book.append("keep", row.analyst, number=row.number, **stored)
+    asks.update(book, row)
+    book.flush()
+
+
+def _give(book: Book, row: AskRow, stored: Answer, *, at: int) -> None:
+    """Give a stored answer to who held the room for it: charged to those of the accounts that have not paid for it."""
+    late, have = row.state == "expired", asks.paid(book, stored.number, payers=row.payers)
+    charge: dict[Payer, Spent] = {payer: stored.spent for payer in row.payers if payer not in have}
     if not late:
         row.charge(charge.get(("analyst", row.analyst), _NOTHING))
-    row.state, row.touched, row.answer = "settled", 1, shared.number
-    lines = [] if late else _move(book, row, charge, at=book.now)
-    _end(book, row, kind="late" if late else "settle", lines=lines, answer=shared.number)
-    asks.hold(book, shared.number, payers=[payer for payer in row.payers if payer not in have])
+    row.state, row.touched = "settled", row.touched or 1
+    lines = [] if late else _move(book, row, charge, at=at)
+    _end(book, row, kind="late" if late else "settle", lines=lines, answer=stored.number)
+    asks.hold(book, stored.number, payers=[payer for payer in row.payers if payer not in have])
+    # Who comes next must see who has paid.
     book.flush()
-    return asks.hand_out(book, shared, row=row, charged=row.charged)
 
 
 def _overrun(book: Book, row: AskRow, actual: Spent) -> str:
     """Charge the larger of what was used and what was held, whatever the limits say: it is spent."""
     held, late = row.held, row.state == "expired"
     used = Spent(rho=max(actual.rho, held.rho), delta=max(actual.delta, held.delta))
-    row.state, row.touched = "overrun", 1
+    row.state, row.touched = "overrun", row.touched or 1
     row.charge(used)
     charge = dict.fromkeys(row.payers, used - held if late else used)
     _end(book, row, kind="overrun", lines=_move(book, row, charge, at=book.now, freed=not late))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TypeVar
 
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
-from hushcount.ledger import history, replay, reserving, settling, timekeeping
-from hushcount.ledger.asks import of_key, of_number
+from hushcount.ledger import reserving, settling, timekeeping
+from hushcount.ledger.asks import by_key, of_key, of_number
 from hushcount.ledger.book import Book, lock_book, look
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.datasets import look_population, open_population
@@ -19,22 +20,17 @@ from hushcount.ledger.ledger import (
     Ask,
     Balance,
     ClockDeed,
-    Entry,
-    Page,
-    Proof,
     Quote,
     Reservation,
+    Shows,
     StoredRelease,
-    Use,
-    Verdict,
 )
 from hushcount.ledger.records import Records
 from hushcount.ledger.sql_catalog import SqlCatalog
+from hushcount.ledger.sql_history import SqlHistory
 from hushcount.ledger.sql_jobs import SqlJobs
 from hushcount.ledger.sql_records import SqlRecords
-from hushcount.ledger.sql_rules import SqlRules
 from hushcount.ledger.sql_watch import SqlWatch
-from hushcount.ledger.standing import require
 from hushcount.ledger.store import Database, Statement, Transaction, run
 from hushcount.ledger.watch import Watch
 from hushcount.model.costs import Cost
@@ -42,7 +38,7 @@ from hushcount.model.costs import Cost
 _T = TypeVar("_T")
 
 
-class SqlLedger(SqlRules):
+class SqlLedger(SqlHistory):
     """A ledger in a database; implements `Ledger`. Safe to share between threads if the database is.
 
     Args:
@@ -65,6 +61,11 @@ class SqlLedger(SqlRules):
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""
         reserving.validate(ask)
+        with self._database.reading() as transaction:
+            book = look_population(transaction, ask.dataset)
+            if book.now < book.expiry:
+                return reserving.quote(book, ask)
+        _charge_due(self._database, book.entity)
         with self._database.reading() as transaction:
             return reserving.quote(look_population(transaction, ask.dataset), ask)
 
@@ -98,16 +99,27 @@ class SqlLedger(SqlRules):
         """See `Ledger.touch`."""
         _on_reservation(self._database, reservation, lambda book: settling.touch(book, reservation))
 
-    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes) -> StoredRelease:
+    def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """See `Ledger.settle`."""
         release, problem = _on_reservation(
             self._database,
             reservation,
-            lambda book: settling.settle(book, reservation, cost=cost, payload=payload),
+            lambda book: settling.settle(book, reservation, cost=cost, payload=payload, veiled=veiled),
         )
         if release is None:
             raise CostOverrun(problem)
         return release
+
+    def unveil(self, analyst: str, keys: Sequence[str], shows: Shows) -> datetime | None:
+        """See `Ledger.unveil`."""
+        with self._database.reading() as transaction:
+            found = [by_key(transaction, analyst, key) for key in keys]
+        books = sorted({one[0] for one in found if one is not None})
+        moments = [
+            _on_book(self._database, entity, lambda book: settling.unveil(book, analyst, keys, shows=shows))
+            for entity in books
+        ]
+        return max((at for at in moments if at is not None), default=None)
 
     def refund(self, reservation: Reservation) -> None:
         """See `Ledger.refund`."""
@@ -118,44 +130,28 @@ class SqlLedger(SqlRules):
         with self._database.reading() as transaction:
             book = look(transaction, account.entity)
         if book.now >= book.expiry:
-            # Under a clock that is not believed nothing expires; one can still look.
-            with suppress(ClockImplausible):
-                _on_book(self._database, book.entity, lambda _: None)
+            _charge_due(self._database, book.entity)
         with self._database.reading() as transaction:
             book = look(transaction, account.entity)
             payer = (account.kind, book.entity if account.kind == "dataset" else account.name)
             (state,) = book.load([payer])
             return book.balance(state, book.limits([payer]).get(payer))
 
-    def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
-        """See `Ledger.history`."""
-        with self._database.reading() as transaction:
-            return history.entries(transaction, page, by=by)
-
-    def usage(self, entity: str, *, by: str) -> tuple[Use, ...]:
-        """See `Ledger.usage`."""
-        with self._database.reading() as transaction:
-            require(transaction, by, entity=entity, roles=("owner", "auditor"), deed="see what everybody spent")
-            return history.uses(transaction, entity)
-
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """See `Ledger.set_clock`."""
         return run(self._database, lambda open_: timekeeping.set_clock(open_, deed, by=by))
 
-    def heads(self) -> tuple[Proof, ...]:
-        """See `Ledger.heads`."""
-        with self._database.reading() as transaction:
-            rows = transaction.fetch("SELECT entity, seq, head FROM books WHERE seq > 0 ORDER BY entity")
-        return tuple(Proof(entity=entity, seq=seq, hash=head) for entity, seq, head in rows)
-
-    def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
-        """See `Ledger.verify`."""
-        with self._database.reading() as transaction:
-            return replay.verify(transaction, anchors or {})
-
     def close(self) -> None:
         """See `Ledger.close`."""
         self._database.close()
+
+
+def _charge_due(database: Database, entity: str) -> None:
+    """Charge what is due in a book that one only looks at, so that whoever comes first sees it as all will."""
+    # Under a clock that is not believed nothing expires; one can still look. Of data that was never registered there
+    # is no book.
+    with suppress(ClockImplausible, ReservationClosed):
+        _on_book(database, entity, lambda _: None)
 
 
 def _on_reservation(database: Database, held: Reservation, verb: Callable[[Book], _T]) -> _T:

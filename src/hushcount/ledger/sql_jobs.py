@@ -160,14 +160,14 @@ class SqlJobs:
                 []
                 if not is_name(id)
                 else transaction.fetch(
-                    "UPDATE jobs SET stop = 1, changed = ?, "  # noqa: S608 (own words)
+                    "UPDATE jobs SET stop = 1, "  # noqa: S608 (own words)
+                    "changed = CASE WHEN state IN ('waiting', 'running') THEN ? ELSE changed END, "
                     "state = CASE WHEN state = 'waiting' AND worker = '' THEN 'cancelled' ELSE state END "
-                    f"WHERE id = ? AND state IN ('waiting', 'running') RETURNING {_LIST}",
+                    f"WHERE id = ? RETURNING {_LIST}",
                     transaction.now(),
                     id,
                 )
             )
-            found = found or _by_id(transaction, id)
             if not found:
                 raise NotFound(f"there is no question {id!r}. Nothing was charged.")
             return _job(found[0], transaction.now())
@@ -184,12 +184,6 @@ class SqlJobs:
         """See `Jobs.of_key`."""
         with self._database.reading() as transaction:
             found = _rows(transaction, "analyst = ? AND ask_key = ?", analyst, key)
-            return _job(found[0], transaction.now()) if found else None
-
-    def first(self, question: str) -> Job | None:
-        """See `Jobs.first`."""
-        with self._database.reading() as transaction:
-            found = _rows(transaction, "question = ? AND state = 'done' ORDER BY made, id LIMIT 1", question)
             return _job(found[0], transaction.now()) if found else None
 
     def page(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hushcount.errors import Outdated
 from hushcount.ledger import policy
 from hushcount.ledger.book import rule_book
 from hushcount.ledger.ledger import EVERY, Account, Role
 from hushcount.ledger.limits import Limit
 from hushcount.ledger.standing import explicit_role
-from hushcount.ledger.store import Database, run
+from hushcount.ledger.store import Database, Transaction, run
 
 
 class SqlRules:
@@ -16,9 +17,16 @@ class SqlRules:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def set_limit(self, account: Account, limit: Limit | None, *, by: str) -> None:
+    def set_limit(self, account: Account, limit: Limit | None, *, by: str, after: int | None = None) -> None:
         """See `Rules.set_limit`."""
-        run(self._database, lambda open_: policy.set_limit(rule_book(open_), account, limit=limit, by=by))
+
+        def verb(transaction: Transaction) -> None:
+            book = rule_book(transaction)
+            if after not in {None, book.seq}:
+                raise Outdated("limit", str(account), edition=after or 0, present=book.seq)
+            policy.set_limit(book, account, limit=limit, by=by)
+
+        run(self._database, verb)
 
     def grant(
         self, person: str, role: Role | None, *, entity: str = EVERY, dataset: str | None = None, by: str

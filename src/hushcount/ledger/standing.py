@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hushcount.errors import Frozen, NotPermitted
 from hushcount.ledger.accounts import Payer
-from hushcount.ledger.ledger import EVERY, OVERSEERS, Role
+from hushcount.ledger.ledger import EVERY, OVERSEERS, SERVICE, Role
 from hushcount.ledger.names import is_name
 from hushcount.ledger.store import Statement, Transaction
 
@@ -107,11 +107,11 @@ def accounts_of(analyst: str, groups: tuple[str, ...], entity: str, *, token: st
 
 
 def owners(transaction: Transaction, entity: str) -> tuple[str, ...]:
-    """Whom to ask."""
+    """Whom to ask: people."""
     found = transaction.fetch(
-        "SELECT DISTINCT person FROM roles WHERE role = 'owner' AND entity IN (?, ?) ORDER BY person LIMIT 5",
-        entity,
-        EVERY,
+        "SELECT DISTINCT person FROM roles WHERE role = 'owner' AND entity IN (?, ?) AND person <> ? "
+        "ORDER BY person LIMIT 5",
+        *(entity, EVERY, SERVICE),
     )
     return tuple(person for (person,) in found)
 

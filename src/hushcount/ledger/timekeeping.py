@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hushcount.errors import ClockImplausible, InvalidParameter
+from hushcount.ledger import asks
 from hushcount.ledger.accounts import State, to_row
 from hushcount.ledger.book import NEVER, Book, lock_book, rule_book
 from hushcount.ledger.ledger import EVERY, ClockDeed
@@ -66,7 +67,7 @@ def _date_back(book: Book, *, by: str) -> None:
     for state in states:
         book.save(state)
     for number, expires in lives.items():
-        book.do("UPDATE asks SET expires = ? WHERE entity = ? AND number = ?", expires, book.entity, number)
+        asks.expire_at(book, number, expires)
     book.expiry = min(replayed.expiries(lives), default=NEVER)
     book.flush()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -90,6 +91,39 @@ def test_a_role_for_a_data_set_is_none_for_its_population(shared):
 
     assert [shared.role_of("otto", dataset=name) for name in ("visits", "clicks")] == ["owner", None]
     assert shared.role_of("rae", dataset="visits") == "reader"
+
+
+@pytest.mark.parametrize("role", ["owner", "auditor"])
+def test_a_role_for_a_data_set_is_enough_to_read_what_is_about_it_alone(shared, role):
+    """Its questions and what they were charged, page by page; nothing of another data set of the same people."""
+    shared.grant("otto", role, dataset="visits", by=OWNER)
+    for number in range(3):
+        answered(shared, ask(f"v{number}", dataset="visits"))
+        answered(shared, ask(f"c{number}", dataset="clicks", analyst="bob", what="a secret of clicks"))
+    shared.refund(shared.reserve(ask("free", dataset="visits")))
+    everything = shared.history(Page(entity="visits", size=1000), by=OWNER)
+    page, seen = Page(entity="visits", size=2, dataset="visits"), []
+    while found := shared.history(replace(page, after=seen[-1].seq if seen else 0), by="otto"):
+        assert len(found) <= 2
+        seen += found
+
+    assert seen == [one for one in everything if one.by == "ann"]
+    assert {one.kind for one in seen} == {"reserve", "touch", "settle", "refund"}
+    assert "clicks" not in str(seen)
+    assert shared.history(replace(page, analyst=EVERY), by="otto") == ()
+    assert {use.analyst for use in shared.usage("visits", by="otto", dataset="visits")} == {"ann"}
+    for deed in (
+        lambda: shared.history(Page(entity="visits", analyst=EVERY), by="otto"),
+        lambda: shared.history(Page(entity="visits", analyst=EVERY, dataset="clicks"), by="otto"),
+        lambda: shared.history(Page(entity=EVERY, analyst=EVERY), by="otto"),
+        lambda: shared.usage("visits", by="otto"),
+        lambda: shared.usage("visits", by="otto", dataset="clicks"),
+    ):
+        with pytest.raises(NotPermitted):
+            deed()
+    # Without asking for all of it one is given what one did oneself: nothing.
+    assert shared.history(Page(entity="visits", dataset="clicks"), by="otto") == ()
+    assert [one.kind for one in shared.history(Page(entity=EVERY, dataset="visits"), by="otto")] == []
 
 
 def test_nobody_shuts_the_owner_out(shared):

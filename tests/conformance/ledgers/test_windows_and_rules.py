@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -10,9 +11,9 @@ import pytest
 from hushcount.accounting import units
 from hushcount.accounting.spent import Spent
 from hushcount.accounting.units import Units
-from hushcount.errors import BudgetExhausted, NotPermitted, UnknownDataset
+from hushcount.errors import BudgetExhausted, InvalidParameter, NotPermitted, UnknownDataset
 from hushcount.ledger.ledger import EVERY, Account, Page, Reservation, Variant
-from hushcount.ledger.limits import rho_limit, units_limit
+from hushcount.ledger.limits import from_json, lasting, rho_limit, to_json, units_limit
 from hushcount.model.costs import BoundedRange, Cost, Failure
 from tests.conformance.ledgers.stores import OWNER, analyst, answered, ask, cost, dataset, group
 
@@ -330,3 +331,56 @@ def test_usage_is_every_charge(ledger, clock):
 
     assert [(use.analyst, str(use.spent.rho)) for use in uses] == [("ann", "0.04"), ("ann", "0.1"), ("bob", "0.04")]
     assert uses[0].spent + uses[1].spent == total
+
+
+def left(ledger, account):
+    """How much rho is left of an account's limit; None without one."""
+    found = ledger.balance(account).left
+    return None if found is None else str(found.rho.normalize())
+
+
+def test_a_limit_with_an_end_ends_by_itself(ledger, clock, store):
+    """At its moment, for what is asked and what is told; then the next one holds, and after the last those for all."""
+    ledger.set_limit(Account(kind="analyst", name=EVERY, entity="visits"), rho_limit("0.2", "0.1"), by=OWNER)
+    week, month = clock.now + timedelta(days=7), clock.now + timedelta(days=9)
+    second = lasting(rho_limit("0.4", "0.1"), until=month, then=None)
+    ledger.set_limit(analyst(), lasting(rho_limit("0.9", "0.1"), until=week, then=second), by=OWNER)
+    seen = [left(ledger, analyst())]
+    for step in (timedelta(days=7) - timedelta(microseconds=1), timedelta(microseconds=1), timedelta(days=2)):
+        clock.now += step
+        seen.append(left(store.open(clock), analyst()))
+        held = ledger.check(ask("dear", cost=cost("0.9"))).refusal is None, ledger.check(ask("q")).refusal is None
+        assert held == (seen[-1] == "0.9", True)
+    with pytest.raises(BudgetExhausted):
+        ledger.reserve(ask("dear", cost=cost("0.3")))
+
+    assert seen == ["0.9", "0.9", "0.4", "0.2"]
+    assert not ledger.verify().problems
+
+
+@pytest.mark.parametrize("base", [None, rho_limit("0.3", "0.1")])
+def test_a_limit_with_an_end_ends_also_where_people_part(ledger, clock, base):
+    """A population that leaves takes its limits along, with their ends: nobody needs to remember them."""
+    ledger.catalog.join("visits", "clicks", by=OWNER)
+    if base is not None:
+        ledger.set_limit(analyst(), base, by=OWNER)
+    raised = lasting(rho_limit("0.9", "0.1"), until=clock.now + timedelta(days=2), then=base)
+    ledger.set_limit(analyst(), raised, by=OWNER)
+    apart = ledger.catalog.split("clicks", by=OWNER).population
+    both = [analyst(), analyst(entity=apart)]
+    before = [left(ledger, one) for one in both]
+    clock.now += timedelta(days=2)
+
+    assert before == ["0.9", "0.9"]
+    assert [left(ledger, one) for one in both] == [None if base is None else "0.3"] * 2
+    assert not ledger.verify().problems
+
+
+def test_a_limit_with_an_end_is_read_back_as_it_was_written(clock):
+    """And one without says nothing of it, as it always did."""
+    plain = rho_limit("0.9", "0.1")
+    chain = lasting(plain, until=clock.now, then=lasting(plain, until=clock.now + timedelta(days=1), then=plain))
+    assert from_json(json.loads(json.dumps(to_json(chain)))) == chain
+    assert set(to_json(plain)) == {"kind", "terms", "rho", "delta", "window", "mode"}
+    with pytest.raises(InvalidParameter):
+        lasting(plain, until=datetime(2026, 1, 1), then=None)  # noqa: DTZ001  that is what is refused

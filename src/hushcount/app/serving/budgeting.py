@@ -7,6 +7,7 @@ does not fit, `get` tells what is left. A program says its worst case before it 
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import json
 from collections.abc import Mapping
@@ -17,7 +18,6 @@ from typing import Any
 from hushcount.accounting import zcdp
 from hushcount.app.forms import balance_form
 from hushcount.app.serving.callers.callers import Caller, require
-from hushcount.app.serving.owners.grants import end_grants
 from hushcount.app.serving.owners.views import own_quote
 from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.serving.service import Service
@@ -31,6 +31,7 @@ _VERSION = "the program's own"
 _LONGEST = timedelta(days=7)
 # As many bytes of a reservation's name nobody guesses.
 _SEAL = 16
+_HELD = "held under "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +75,6 @@ def check(service: Service, caller: Caller, wish: Spending) -> dict[str, Any]:
 def reserve(service: Service, caller: Caller, wish: Spending, *, key: str) -> dict[str, Any]:
     """Hold the worst case. The same key gives the same reservation again."""
     ask = _ask(service, caller, wish, key=key)
-    # A grant whose time is over ends before anything is held on it, as for questions.
-    end_grants(service.setting)
     held = service.ledger.reserve(ask)
     # Data may be read from now on, by a program that is not seen: it cannot be given back by being forgotten.
     name = _named(service, caller, ask)
@@ -129,12 +128,17 @@ def _ask(service: Service, caller: Caller, wish: Spending, *, key: str) -> Ask:
         version=_VERSION,
         query=f"{caller.name}/{key}",
         cost=cost_of({"rho": wish.rho, "delta": wish.delta}),
-        key=key,
+        key=_key(caller, key),
         fresh=True,
         what=wish.what,
         lifetime=wish.lifetime,
         token=None if caller.token is None else caller.token.id,
     )
+
+
+def _key(caller: Caller, key: str) -> str:
+    """The key under which the ledger knows a reservation: no question's, since those have no spaces in it."""
+    return f"{_HELD}{hashlib.sha256(f'{caller.name}/{key}'.encode()).hexdigest()[:32]}"
 
 
 def _named(service: Service, caller: Caller, ask: Ask) -> str:
@@ -157,11 +161,7 @@ def _own(service: Service, caller: Caller, name: str) -> Reservation | StoredRel
     if holder != caller.name:
         raise missing
     require(service, caller, service.served.by_id(dataset), "owner", "program", deed="hold budget")
-    # The key of a reservation that was given back may name a question since, or one of several: that is not a program's
-    # to settle, and what would be settled is not its answer.
-    if any(service.ledger.jobs.of_key(analyst, one) for one in (key, key.rpartition("#")[0]) if one):
-        raise missing
-    held = service.ledger.recall(analyst, key)
+    held = service.ledger.recall(analyst, key) if key.startswith(_HELD) else None
     if held is None:
         raise missing
     return held

@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from hushcount.app.secret import Secret, load_secret
-from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.serving.callers.tokens import ledger_of
 from hushcount.app.serving.data.access import direct_access, make_access
 from hushcount.app.serving.data.served import Served
@@ -17,7 +16,7 @@ from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.answering import Means
 from hushcount.app.serving.jobs.running import Runner, Telling
-from hushcount.app.serving.owners.grants import end_grants
+from hushcount.app.serving.owners.grants import end_old_grants
 from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Config, LedgerPlace
@@ -25,6 +24,7 @@ from hushcount.app.serving.setup.keyfiles import read_key, read_password
 from hushcount.app.setting import Setting
 from hushcount.app.wiring import open_ledger
 from hushcount.errors import NotPermitted
+from hushcount.ledger.ledger import SERVICE
 
 
 def open_service(config: Config, *, telling: Telling | None = None) -> Service:
@@ -47,9 +47,8 @@ def open_service(config: Config, *, telling: Telling | None = None) -> Service:
             freeze_if_restored(ledger_of(setting), state / "heads.json", by=setting.analyst)
         stores = Stores(direct_access() if state is None else make_access(setting, state / "copies"))
         served = Served(config, stores, setting)
-        # A grant whose time is over ends before anything is answered, however long nobody was here to end it.
-        end_grants(setting)
-        means = Means(setting=setting, stores=stores, find=served.find, presets=config.privacy.presets)
+        end_old_grants(setting)
+        means = Means(setting=setting, stores=stores, find=served.find, privacy=config.privacy)
         chores = (*_chores(setting, state), served.refresh)
         runner = Runner(means, worker=new_id("w"), chores=chores, telling=telling)
         keys = config.keys
@@ -63,10 +62,8 @@ def open_service(config: Config, *, telling: Telling | None = None) -> Service:
 
 
 def _chores(setting: Setting, state: Path | None) -> tuple[Callable[[], object], ...]:
-    """What is done about once a minute: grants end, and the newest links of the ledger are kept elsewhere."""
-    ledger = ledger_of(setting)
-    kept = () if state is None else (partial(keep_heads, ledger, state / "heads.json"),)
-    return (partial(end_grants, setting), *kept)
+    """What is done about once a minute: the newest links of the ledger are kept elsewhere."""
+    return () if state is None else (partial(keep_heads, ledger_of(setting), state / "heads.json"),)
 
 
 def open_setting(config: Config) -> Setting:

@@ -7,15 +7,15 @@ on the data look the same to whoever asked.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from hushcount import errors
+from hushcount.accounting import zcdp
 from hushcount.app.forms import refusal_form
-from hushcount.app.serving.callers.callers import SERVICE
-from hushcount.app.words import in_releases
-from hushcount.ledger.ledger import Refusal
+from hushcount.app.words import in_releases, room, standard_releases
+from hushcount.ledger.ledger import Refusal, Variant
 from hushcount.model.budgets import STANDARD
 
 _TITLES = {
@@ -145,7 +145,9 @@ def problem_of(error: Exception, *, charged: bool | None = False) -> Problem:
     if code == "internal":
         return Problem(code=code, detail="The failure was noted; nothing of it is shown.", charged=charged)
     notes = [] if charged else getattr(error, "__notes__", [])
-    detail = " ".join([str(error), *notes])
+    refusal = getattr(error, "refusal", None)
+    said = refusal_sentences(refusal) if isinstance(refusal, Refusal) else str(error)
+    detail = " ".join([said, *notes])
     if charged is False and "charged" not in detail:
         detail += " Nothing was charged."
     return Problem(code=code, detail=detail, charged=charged, more=_more(error))
@@ -156,6 +158,28 @@ def _more(error: Exception) -> dict[str, Any]:
         return {"pointer": f"/{error.name.replace(' ', '_')}"}
     refusal = getattr(error, "refusal", None)
     return refusal_members(refusal) if isinstance(refusal, Refusal) else {}
+
+
+def refusal_sentences(refusal: Refusal) -> str:
+    """A refusal as a service says it: in standard releases, of accounts and answers as callers know them.
+
+    The ledger's own sentences name populations, which may be called like data sets that the caller never heard of, and
+    numbers of its book.
+    """
+    told = [f"This question may cost {standard_releases(in_releases(refusal.asked))}; nothing was charged."]
+    for balance in refusal.short:
+        if balance.left is not None and balance.limit is not None:
+            words = _account_words(balance.account.kind)
+            told.append(f"{words[0].upper()}{words[1:]}: {standard_releases(room(balance.left, balance.limit))} left.")
+    if refusal.renews is not None:
+        told.append(f"It renews on {refusal.renews:%Y-%m-%d %H:%M} UTC.")
+    if refusal.variant is not None:
+        told.append(f"This would fit: {refusal.variant}.")
+    if refusal.stored:
+        told.append(f"Yours already, and free: {'; '.join(what or 'a question' for _, what in refusal.stored)}.")
+    if refusal.ask_whom:
+        told.append(f"To have more, ask {', '.join(refusal.ask_whom)}: POST /v1/requests.")
+    return " ".join(told)
 
 
 def refusal_members(refusal: Refusal) -> dict[str, Any]:
@@ -170,21 +194,20 @@ def refusal_members(refusal: Refusal) -> dict[str, Any]:
             {"what": one.what, "releases": round(in_releases(one.spent), 6), "when": one.when.date().isoformat()}
             for one in refusal.spenders
         ],
-        "would_fit": [] if refusal.variant is None else [{"change": change_of(refusal.variant.label)}],
+        "would_fit": [] if refusal.variant is None else [variant_form(refusal.variant)],
         "already_answered": [{"what": what} for _, what in refusal.stored],
-        "ask": {"owners": people_of(refusal.ask_whom), "with": "POST /v1/requests"},
+        "ask": {"owners": list(refusal.ask_whom), "with": "POST /v1/requests"},
     }
 
 
-def change_of(label: str) -> dict[str, str]:
-    """What to send instead: a variant's label, such as "preset cautious", as a member of the question."""
-    name, _, value = label.partition(" ")
-    return {name: value}
-
-
-def people_of(names: Iterable[str]) -> list[str]:
-    """Those of the owners who can be asked: the service itself decides nothing."""
-    return [name for name in names if name != SERVICE]
+def variant_form(variant: Variant) -> dict[str, Any]:
+    """What to send instead, as members of the question; what it costs at most, and how accurate it would be."""
+    return {
+        "change": dict(variant.change),
+        "releases": round(in_releases(zcdp.spent(variant.cost)), 6),
+        "give_or_take": variant.give_or_take,
+        "cutoff": variant.cutoff,
+    }
 
 
 def _account_words(kind: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hushcount.app.serving.callers.callers import SERVICE, Caller
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import (
@@ -24,6 +24,7 @@ from hushcount.app.serving.setup.config import (
     SignIn,
     StoreConfig,
 )
+from hushcount.ledger.ledger import SERVICE
 
 PEOPLE = 4000
 OLGA, ZOE, ADAM, NOBODY = (Caller(name=name) for name in ("olga", "zoe", "adam", "nobody"))

@@ -225,7 +225,7 @@ def test_the_log_is_read_in_pages(world):
 
 
 def test_the_log_is_for_those_who_see_all(world):
-    """Neither analysts nor strangers; an owner of one data set of several is refused, not shown a part."""
+    """Neither analysts nor strangers; an owner of one data set of several is shown what is about that one alone."""
     for caller, offer, error in (
         (ZOE, VISITS, NotPermitted),
         (RAE, VISITS, NotPermitted),
@@ -235,8 +235,13 @@ def test_the_log_is_for_those_who_see_all(world):
         with pytest.raises(error):
             log_page(world.service, caller, offer)
     set_role(world.service, OLGA, "otto", role="owner", offer=VISITS)
-    with pytest.raises(NotPermitted):
-        log_page(world.service, Caller(name="otto"), VISITS)
+    world.answered("zoe", "q")
+    world.answered("max", "of clicks", dataset="clicks")
+    shown = log_page(world.service, Caller(name="otto"), VISITS).entries
+    assert [(entry.kind, entry.by) for entry in shown] == [(kind, "zoe") for kind in ("reserve", "touch", "settle")]
+    for offer in (CLICKS, None):
+        with pytest.raises((NotPermitted, NotFound)):
+            log_page(world.service, Caller(name="otto"), offer)
     for size in (0, 100_000):
         with pytest.raises(InvalidParameter):
             log_page(world.service, OLGA, VISITS, size=size)

@@ -11,7 +11,7 @@ import pytest
 from joserfc.jwk import ECKey, RSAKey
 
 from hushcount.app.serving.callers import signing
-from hushcount.app.serving.callers.callers import SERVICE, Caller
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.issuers import Issuer
 from hushcount.app.serving.callers.signing import (
     MOST_FAILURES,
@@ -25,6 +25,7 @@ from hushcount.app.serving.callers.signing import (
 from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
 from hushcount.app.serving.setup.config import Config, Keys, LedgerPlace, Oidc, Proxy, Server, SignIn
 from hushcount.errors import Busy, NotPermitted, NotSignedIn, TooManyRequests
+from hushcount.ledger.ledger import SERVICE
 from tests.unit.app.serving.issuer import TinyIssuer
 from tests.unit.app.serving.stand_in import START, make_service
 

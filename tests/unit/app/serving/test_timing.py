@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushcount.app.serving.questions.timing import in_time, visible
+from hushcount.app.serving.jobs.timing import in_time, visible
 from hushcount.app.serving.setup.config import Timing
 
 BEGUN = datetime(2026, 11, 16, 12, tzinfo=UTC)

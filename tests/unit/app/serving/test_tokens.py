@@ -8,11 +8,10 @@ from decimal import Decimal
 import pytest
 
 from hushcount.app.serving.callers import passes
-from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.serving.callers.invitations import accept, invite
 from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token, revoke, token_form, tokens_of
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted, NotSignedIn
-from hushcount.ledger.ledger import EVERY
+from hushcount.ledger.ledger import EVERY, SERVICE
 from tests.unit.app.serving.stand_in import make_service
 
 KEY = bytes(range(32))

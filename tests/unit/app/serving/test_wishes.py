@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -11,8 +10,9 @@ import pytest
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.tokens import Wanted, make_token
 from hushcount.app.serving.owners import grants
-from hushcount.app.serving.owners.grants import Extra, active_grants, add_grant, end_grants
+from hushcount.app.serving.owners.grants import Extra, add_grant
 from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
+from hushcount.app.serving.owners.rules import read_rules
 from hushcount.app.serving.owners.wishes import (
     Answer,
     decide,
@@ -25,6 +25,7 @@ from hushcount.app.serving.owners.wishes import (
 )
 from hushcount.errors import BudgetExhausted, InvalidParameter, NotFound, NotPermitted, Outdated
 from hushcount.ledger.ledger import Account
+from hushcount.ledger.limits import to_json
 from tests.unit.app.serving.stand_in import START
 from tests.unit.app.serving.world import ARNE, CLICKS, EVE, KEY, MAX, OLGA, RAE, VISITS, ZOE
 
@@ -53,9 +54,9 @@ def ceiling(world, account=ACCOUNT):
     return None if limit is None else limit.ceiling.rho / Decimal("0.1")
 
 
-def extra(releases="3", until=NEXT_WEEK, wish="w_1"):
+def extra(releases="3", until=NEXT_WEEK):
     """What a decision adds."""
-    return Extra(wish=wish, releases=Decimal(releases), until=until)
+    return Extra(releases=Decimal(releases), until=until)
 
 
 def test_a_wish_is_granted_and_ends(bound):
@@ -69,25 +70,20 @@ def test_a_wish_is_granted_and_ends(bound):
     assert bound.answered("zoe", "q3")
     assert ceiling(bound) == 5
     bound.clock.move(days=7)
-    assert end_grants(bound.setting) == (ACCOUNT,)
 
     assert ceiling(bound) == 2
     with pytest.raises(BudgetExhausted):
         bound.answered("zoe", "q4")
     assert decided.state == "granted"
     assert decided.decision.until == NEXT_WEEK
-    assert active_grants(bound.setting, ACCOUNT) == ()
-    assert end_grants(bound.setting) == ()
 
 
 def test_a_grant_ends_at_its_moment_and_not_before(bound):
     """A second before it holds."""
     add_grant(bound.setting, ACCOUNT, extra(), by="olga")
     bound.clock.move(days=7, seconds=-1)
-    assert end_grants(bound.setting) == ()
     assert ceiling(bound) == 5
     bound.clock.move(seconds=1)
-    end_grants(bound.setting)
 
     assert ceiling(bound) == 2
 
@@ -99,7 +95,7 @@ def test_a_grant_ends_with_the_window_that_it_raises(bound):
     december = datetime(2026, 12, 1, tzinfo=UTC)
 
     assert decided.decision.until == december
-    assert [one.until for one in active_grants(bound.setting, ACCOUNT)] == [december]
+    assert bound.ledger.balance(ACCOUNT).limit.until == december
 
 
 def test_a_limit_for_all_is_raised_for_one_and_inherited_again(world):
@@ -108,7 +104,6 @@ def test_a_limit_for_all_is_raised_for_one_and_inherited_again(world):
     add_grant(world.setting, ACCOUNT, extra(), by="olga")
     assert (ceiling(world), ceiling(world, Account(kind="analyst", name="max", entity="visits"))) == (4, 1)
     world.clock.move(days=8)
-    end_grants(world.setting)
     set_limit(world.service, OLGA, Target(offer=VISITS, kind="analyst"), limit=typed_limit({"releases": 7}))
 
     assert ceiling(world) == 7
@@ -123,20 +118,18 @@ def test_the_datas_own_account_is_raised_only_if_it_is_said(world):
     decide(world.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes.", of="dataset"))
     assert ceiling(world, DATA) == 13
     world.clock.move(days=7)
-    end_grants(world.setting)
 
     assert ceiling(world, DATA) == 10
 
 
 def test_several_grants_end_each_at_its_time(bound):
     """In any order of their ends."""
-    add_grant(bound.setting, ACCOUNT, extra("1", START + timedelta(days=5), "w_1"), by="olga")
-    add_grant(bound.setting, ACCOUNT, extra("10", START + timedelta(days=2), "w_2"), by="olga")
-    add_grant(bound.setting, ACCOUNT, extra("100", START + timedelta(days=3), "w_3"), by="olga")
+    add_grant(bound.setting, ACCOUNT, extra("1", START + timedelta(days=5)), by="olga")
+    add_grant(bound.setting, ACCOUNT, extra("10", START + timedelta(days=2)), by="olga")
+    add_grant(bound.setting, ACCOUNT, extra("100", START + timedelta(days=3)), by="olga")
     seen = [ceiling(bound)]
     for _ in range(5):
         bound.clock.move(days=1)
-        end_grants(bound.setting)
         seen.append(ceiling(bound))
 
     assert seen == [113, 113, 103, 3, 3, 2]
@@ -152,122 +145,54 @@ def test_what_an_owner_sets_meanwhile_stays(bound):
         assert ceiling(bound) == 5
         typed = typed_limit({"rho": "0", "delta": "0"} if count == 0 else {"releases": count})
         set_limit(bound.service, OLGA, Target(offer=VISITS, kind="analyst", name="zoe"), limit=typed)
-        end_grants(bound.setting)
         assert ceiling(bound) == count
         bound.clock.move(days=2)
-        end_grants(bound.setting)
 
         assert ceiling(bound) == count
-        assert active_grants(bound.setting, ACCOUNT) == ()
 
 
-class Stop(BaseException):
-    """The process ends here."""
+def test_of_two_grants_at_once_none_is_lost(bound, monkeypatch):
+    """Whoever read the rules before the other wrote looks again."""
+    real, first = grants.read_rules, []
 
+    def stale(setting):
+        rules = real(setting)
+        if not first:
+            first.append(add_grant_of_another)
+            add_grant_of_another()
+        return rules
 
-def broken_ledger(ledger, steps):
-    """The ledger, which breaks off before so many changes of records or limits."""
-    left = [steps]
+    def add_grant_of_another():
+        add_grant(bound.setting, ACCOUNT, extra("10"), by="olga")
 
-    class Records:
-        def __getattr__(self, name):
-            return getattr(ledger.records, name)
-
-        def put(self, *given, **named):
-            step()
-            return ledger.records.put(*given, **named)
-
-    class Broken:
-        records = Records()
-
-        def __getattr__(self, name):
-            return getattr(ledger, name)
-
-        def set_limit(self, *given, **named):
-            step()
-            return ledger.set_limit(*given, **named)
-
-    def step():
-        if left[0] == 0:
-            raise Stop
-        left[0] -= 1
-
-    return Broken()
-
-
-@pytest.mark.parametrize("steps", range(4))
-def test_a_grant_that_breaks_off_is_whole_or_ends(bound, steps):
-    """Between any two changes: the next look completes it or it never was, and after its end nothing is left of it."""
-    setting = replace(bound.setting, ledger=broken_ledger(bound.ledger, steps))
-    if steps < 3:
-        with pytest.raises(Stop):
-            add_grant(setting, ACCOUNT, extra(), by="olga")
-    else:
-        add_grant(setting, ACCOUNT, extra(), by="olga")
-    end_grants(bound.setting)
-
-    assert ceiling(bound) == (2 if steps == 0 else 5)
-    bound.clock.move(days=7)
-    end_grants(bound.setting)
-    assert ceiling(bound) == 2
-    assert end_grants(bound.setting) == ()
-
-
-@pytest.mark.parametrize("steps", range(4))
-def test_an_end_that_breaks_off_is_completed(bound, steps):
-    """Between any two changes; with another grant still alive."""
-    add_grant(bound.setting, ACCOUNT, extra("1", START + timedelta(days=9), "w_1"), by="olga")
+    monkeypatch.setattr(grants, "read_rules", stale)
     add_grant(bound.setting, ACCOUNT, extra(), by="olga")
+    assert ceiling(bound) == 15
     bound.clock.move(days=7)
-    setting = replace(bound.setting, ledger=broken_ledger(bound.ledger, steps))
-    if steps < 3:
-        with pytest.raises(Stop):
-            end_grants(setting)
-    else:
-        end_grants(setting)
-    end_grants(bound.setting)
-
-    assert ceiling(bound) == 3
-    bound.clock.move(days=2)
-    end_grants(bound.setting)
     assert ceiling(bound) == 2
 
 
-def test_many_workers_end_the_same_grant(bound):
-    """The one that read before the other wrote looks again, and both find it ended."""
-    add_grant(bound.setting, ACCOUNT, extra(), by="olga")
-    bound.clock.move(days=7)
-    other = bound.again().setting
-    stale = bound.ledger.records.find(grants.KIND, grants._name(ACCOUNT))  # noqa: SLF001
-    end_grants(other)
+def test_a_limit_that_is_made_from_old_rules_is_refused(bound):
+    """Nothing is changed, not even by who may."""
+    seq = read_rules(bound.setting).seq
+    bound.ledger.set_limit(ACCOUNT, typed_limit({"releases": 4}), by="olga")
+    with pytest.raises(Outdated):
+        bound.ledger.set_limit(ACCOUNT, typed_limit({"releases": 9}), by="olga", after=seq)
+    assert ceiling(bound) == 4
 
-    class Late:
-        """Records as they were a moment ago, at the first look."""
 
-        def __init__(self):
-            self.looked = 0
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_grants_of_earlier_versions_end_when_a_service_opens(bound, meanwhile):
+    """They were limits without an end, with a record of what to take back; what an owner set meanwhile stays."""
+    base, raised = typed_limit({"releases": 2}), typed_limit({"releases": 50})
+    body = {"rule": ["visits", "analyst", "zoe"], "base": to_json(base), "ours": [to_json(raised)], "extras": []}
+    bound.ledger.records.put("grant", "g_1", {**body, "done": True}, owner="olga", by="olga")
+    bound.ledger.set_limit(ACCOUNT, typed_limit({"releases": 7}) if meanwhile else raised, by="olga")
+    grants.end_old_grants(bound.setting)
 
-        def __getattr__(self, name):
-            return getattr(bound.ledger.records, name)
-
-        def page(self, *given, **named):
-            self.looked += 1
-            return (stale,) if self.looked == 1 else ()
-
-        def find(self, *given):
-            self.looked += 1
-            return stale if self.looked == 3 else bound.ledger.records.find(*given)
-
-    class Ledger:
-        records = Late()
-
-        def __getattr__(self, name):
-            return getattr(bound.ledger, name)
-
-    late = replace(bound.setting, ledger=Ledger())
-    end_grants(late)
-    assert ceiling(bound) == 2
-    other.ledger.close()
+    assert ceiling(bound) == (7 if meanwhile else 2)
+    assert bound.ledger.records.find("grant", "g_1") is None
+    grants.end_old_grants(bound.setting)
 
 
 def test_a_grant_is_for_a_time_to_come(bound):
@@ -282,26 +207,12 @@ def test_a_grant_is_for_owners(bound):
     """The ledger refuses the change, and the service does not make it later in its own name."""
     with pytest.raises(NotPermitted):
         add_grant(bound.setting, ACCOUNT, extra(), by="zoe")
-    end_grants(bound.setting)
     assert ceiling(bound) == 2
     add_grant(bound.setting, ACCOUNT, extra("1"), by="olga")
     with pytest.raises(NotPermitted):
         add_grant(bound.setting, ACCOUNT, extra(), by="zoe")
-    end_grants(bound.setting)
 
     assert ceiling(bound) == 3
-
-
-def test_a_grant_that_broke_off_is_not_completed_for_who_may_not(bound):
-    """On record before the ledger could refuse it: then it is dropped, and nothing is raised."""
-    setting = replace(bound.setting, ledger=broken_ledger(bound.ledger, 1))
-    with pytest.raises(Stop):
-        add_grant(setting, ACCOUNT, extra(), by="zoe")
-    end_grants(bound.setting)
-
-    assert ceiling(bound) == 2
-    assert active_grants(bound.setting, ACCOUNT) == ()
-    assert end_grants(bound.setting) == ()
 
 
 def test_an_owner_of_one_data_set_grants_nothing_on_the_people_of_several(bound):
@@ -310,7 +221,6 @@ def test_an_owner_of_one_data_set_grants_nothing_on_the_people_of_several(bound)
     wish = wished(bound)
     with pytest.raises(NotPermitted):
         decide(bound.service, Caller(name="otto"), wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
-    end_grants(bound.setting)
 
     assert ceiling(bound) == 2
     assert find_wish(bound.service, ZOE, wish.id, offer=VISITS).state == "waiting"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hushcount.app.secret import Secret
-from hushcount.app.serving.callers.callers import SERVICE, Caller
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.setting import Setting
 from hushcount.ledger.founding import Founding
+from hushcount.ledger.ledger import SERVICE
 from hushcount.ledger.limits import ten_standard_releases
 from hushcount.ledger.sqlite import found_sqlite, open_sqlite
 from tests.conformance.ledgers.stores import answered, ask, known

@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.serving.owners.wishes import KIND as WISH
 from hushcount.app.serving.problems import Problem
-from hushcount.ledger.ledger import Account, Balance, Entry, Ledger
+from hushcount.ledger.ledger import SERVICE, Account, Balance, Entry, Ledger
 
 _STEPS: Final = (100, 80, 50)
 # Mechanisms use a hair less than was planned for them: what is less than a thousandth away from a step has reached it.

@@ -13,8 +13,6 @@ from hushcount.app.setting import Setting
 from hushcount.errors import NotFound, NotPermitted
 from hushcount.ledger.ledger import Role
 
-# The name under which a service acts for itself, such as when the end of a grant has come. Nobody signs in as this.
-SERVICE = "the service"
 # A role may be given to everybody in a group that an issuer or a proxy names: to this and the group's name.
 GROUP = "group:"
 # Roles that a group may have. Those that the ledger itself asks for by name are given to people.

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hushcount.app.serving.callers import passes
-from hushcount.app.serving.callers.callers import GROUP, SERVICE
+from hushcount.app.serving.callers.callers import GROUP
 from hushcount.app.serving.callers.tokens import NewToken, Wanted, ledger_of, make_token
 from hushcount.app.setting import Setting
 from hushcount.errors import InvalidParameter, NotSignedIn, Outdated
-from hushcount.ledger.ledger import EVERY, ROLES, Role
+from hushcount.ledger.ledger import EVERY, ROLES, SERVICE, Role
 from hushcount.ledger.names import named
 
 PREFIX = "hushinvite_"
 KIND, LETTER = "invitation", "i"
 LIFE = timedelta(days=1)
 _REFUSED = (
-    "this invitation is not known, was used, or has ended. Ask for a new one: hushcount serve --init NAME prints it. "
-    "Nothing was changed."
+    "this invitation is not known, was used, or has ended. Ask whoever sent it for a new one; the first of all is made "
+    "where the service runs. Nothing was changed."
 )
 
 

@@ -136,7 +136,7 @@ def know_token(setting: Setting, key: bytes, text: str) -> Token:
         )
     record = ledger_of(setting).records.find(KIND, name)
     if not passes.matches(key, text, kept=None if record is None else record.body["digest"]) or record is None:
-        raise NotSignedIn("nobody has this token. Make one: hushcount serve --help says how. Nothing was charged.")
+        raise NotSignedIn("nobody has this token. Make one: POST /v1/tokens, signed in. Nothing was charged.")
     token = token_of(record)
     if token.revoked is not None:
         raise NotSignedIn(f"the token {token.id} was revoked. Make a new one. Nothing was charged.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from hushcount.app.serving.data.refusals import busy
+from hushcount.app.serving.data.refusals import FULL, busy
 from hushcount.app.serving.setup.config import StoreConfig
 
 
@@ -32,7 +32,7 @@ class Line:
                 self._running += 1
                 return
             if len(self._waiting) >= self._store.max_waiting:
-                raise busy(self._store.name, f"{len(self._waiting)} questions wait for it already")
+                raise busy(self._store.name, FULL)
             self._wait()
 
     def leave(self) -> None:

@@ -6,6 +6,8 @@ from hushcount.errors import Busy, StoreTimeout
 
 # Seconds after which it is worth to come again, where nothing else tells.
 _AGAIN = 2.0
+# How many is not told: they are others' questions.
+FULL = "as many questions wait for it as may"
 
 
 def busy(store: str, why: str) -> Busy:

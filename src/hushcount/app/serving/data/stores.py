@@ -12,7 +12,7 @@ from hushcount.app.serving.data.access import direct_access
 from hushcount.app.serving.data.lines import Line
 from hushcount.app.serving.data.loans import Loan
 from hushcount.app.serving.data.offers import Offer
-from hushcount.app.serving.data.refusals import busy
+from hushcount.app.serving.data.refusals import FULL, busy
 from hushcount.app.serving.data.shelves import Access, Shelf
 from hushcount.engines.engine import Engine
 from hushcount.errors import HushcountError
@@ -98,7 +98,7 @@ class Stores:
         """
         _, waiting = self.load(offer)
         if waiting >= offer.store.max_waiting:
-            raise busy(offer.store.name, f"{waiting} questions wait for it already")
+            raise busy(offer.store.name, FULL)
 
     def refresh(self, offers: Iterable[Offer]) -> dict[str, HushcountError]:
         """Open what changed, so that no question waits for it; what failed, by the offer's name.

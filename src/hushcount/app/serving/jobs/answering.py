@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from hushcount.accounting.spent import EXACT, Spent
@@ -19,8 +19,9 @@ from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.jobs.asking import read_request
 from hushcount.app.serving.jobs.tasks import Order
-from hushcount.app.serving.owners.grants import end_grants
+from hushcount.app.serving.jobs.timing import shows_at, veils
 from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.setup.config import Privacy
 from hushcount.app.setting import Setting
 from hushcount.errors import (
     Busy,
@@ -48,13 +49,13 @@ class Means:
         setting: the secret and the ledger.
         stores: the data.
         find: the data set of a name.
-        presets: what may be chosen here.
+        privacy: what callers learn of one another and of how long it took, and what they may choose.
     """
 
     setting: Setting
     stores: Stores
     find: Callable[[str], Offer]
-    presets: tuple[str, ...]
+    privacy: Privacy
 
     @property
     def ledger(self) -> Ledger:
@@ -120,8 +121,6 @@ def _answer(means: Means, job: Job, wire: Wire) -> None:
     # The receipt tells when it was asked, which is known to whoever asked. When it was made would tell how long it
     # took, grid or not; and a second run would write another second.
     setting = replace(means.setting, analyst=job.analyst, clock=lambda: job.made)
-    # A grant whose time is over ends before anything is held on it.
-    end_grants(means.setting)
     asked = [_asked(means, job, wire, order=order, offer=offer, place=place) for place in range(len(order.tasks))]
     with means.stores.lend(offer) as engine:
         if len(asked) > 1:
@@ -142,17 +141,31 @@ def _asked(means: Means, job: Job, wire: Wire, *, order: Order, offer: Offer, pl
         # Of several questions together it was looked at before; each alone may not cost that much either.
         most=None if order.most is None else standard_releases(order.most),
         stopped=wire.stopped,
+        apart=means.privacy.analysts == "separate",
+        veiled=veils(means.privacy),
     )
-    return read_request(offer, task.question, task.said, presets=means.presets), call
+    return read_request(offer, task.question, task.said, presets=means.privacy.presets), call
+
+
+def unveil(means: Means, job: Job) -> datetime | None:
+    """Let the answers of a job show, and the accounts with them, at one moment; None if none was veiled."""
+    if not veils(means.privacy):
+        return None
+    keys = _keys(job)
+    shows = shows_at(means.privacy.timing, job.made, several=len(keys) > 1)
+    return means.ledger.unveil(job.analyst, keys, shows)
 
 
 def _charged(means: Means, job: Job) -> bool | None:
-    order = Order.from_json(job.body)
-    keys = {order.key_of(job.key, place) for place in range(len(order.tasks))}
     try:
-        return any(means.ledger.recall(job.analyst, key) is not None for key in keys)
+        return any(means.ledger.recall(job.analyst, key) is not None for key in _keys(job))
     except HushcountError:
         return None
+
+
+def _keys(job: Job) -> list[str]:
+    order = Order.from_json(job.body)
+    return [order.key_of(job.key, place) for place in range(len(order.tasks))]
 
 
 def lifetime(offer: Offer) -> timedelta:

@@ -80,7 +80,7 @@ def read_request(offer: Offer, question: Question, said: Mapping[str, Any], *, p
     return request
 
 
-def want(request: Request, offer: Offer, engine: Engine, *, setting: Setting, token: str | None = None) -> Wanted:
+def want(request: Request, offer: Offer, engine: Engine, *, setting: Setting) -> Wanted:
     """Hold a question against the columns, the version and the catalog, and price it. Nothing is charged."""
     engine.validate(request.selection)
     sighted = sight(engine, setting, offer.name)
@@ -90,7 +90,6 @@ def want(request: Request, offer: Offer, engine: Engine, *, setting: Setting, to
     request = with_facts(request, dataset)
     estimate = estimate_request(request)
     ask = make_ask(estimate.planned, dataset, version=sighted.version, by=setting.analyst, key="a price")
-    ask = replace(ask, token=token)
     return Wanted(offer=offer, request=request, sighted=sighted, ask=ask, estimate=estimate)
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hushcount.app.serving.jobs.answering import Means, Wire, answered
+from hushcount.app.serving.jobs.answering import Means, Wire, answered, unveil
 from hushcount.errors import HushcountError, LedgerUnavailable
 from hushcount.ledger.jobs import Job, Jobs
 
@@ -91,7 +91,7 @@ class Runner:
     Args:
         means: what a question needs.
         worker: what this worker is called, unlike any other.
-        chores: what is done about once a minute, such as ending grants whose time is over.
+        chores: what is done about once a minute, such as keeping the ledger's newest links elsewhere.
         telling: whom it tells what it does.
     """
 
@@ -202,7 +202,10 @@ class Runner:
             state, problem = answered(
                 self._means, job, Wire(say=run.tell, stopped=run.stopped.is_set, hurry=self._closing.is_set)
             )
-            outcome = "{}" if problem is None else json.dumps(problem.to_form(), ensure_ascii=True)
+            # Before the job ends, so that whoever takes it up after a crash does both.
+            shows = unveil(self._means, job)
+            told = {} if shows is None else {"shows": shows.isoformat()}
+            outcome = json.dumps(told if problem is None else problem.to_form(), ensure_ascii=True)
             self._ledger.jobs.finish(job.id, worker=self.worker, state=state, outcome=outcome)
         except Exception as error:  # noqa: BLE001  whatever it was, the job must not be forgotten
             # The job stays as it is, and is tried again; or others take it up, once this worker's time is over.

@@ -57,10 +57,12 @@ class Order:
         return key if len(self.tasks) == 1 else f"{key}#{place}"
 
 
-def flight_of(request: Request, dataset: str, *, job: str) -> str:
+def flight_of(request: Request, dataset: str, *, own: str) -> str:
     """What two callers have in common who ask the same at once, so that the data is read once: a digest.
 
-    Fresh noise is nobody else's, so each such job flies alone.
+    Args:
+        request: the question.
+        dataset: what it is about.
+        own: whose it is alone: fresh noise is nobody else's, so each such job flies alone.
     """
-    own = job if request.fresh else ""
     return hashlib.blake2b(f"{dataset}\0{request.canonical()}\0{own}".encode(), digest_size=16).hexdigest()

@@ -13,8 +13,8 @@ from hushcount.app.serving.owners.rules import Made, Named, Rule, dataset_of, re
 from hushcount.app.words import limit_words, room, whose
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.ledger import EVERY, Account, Kind
-from hushcount.ledger.limits import Limit, Mode
-from hushcount.ledger.windows import Window
+from hushcount.ledger.limits import Limit, Mode, in_force
+from hushcount.ledger.windows import Window, micros
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,13 @@ def limits_in_force(service: Serving, caller: Caller, offer: Named | None) -> li
     place = None if offer is None else dataset_of(service.setting, offer).population
     # Where the place is the same, rules for all come before those for one.
     ordered = sorted(rules, key=lambda rule: (rule[0] != EVERY, rule[0], rule[1], rule[2] != EVERY, rule[2]))
-    return [rule_form(rule, *rules[rule]) for rule in ordered if place is None or rule[0] in {EVERY, place}]
+    now = micros(service.setting.clock())
+    holding = ((rule, in_force(rules[rule][0], now), rules[rule][1]) for rule in ordered)
+    return [
+        rule_form(rule, limit, made)
+        for rule, limit, made in holding
+        if limit is not None and (place is None or rule[0] in {EVERY, place})
+    ]
 
 
 def rule_form(rule: Rule, limit: Limit, made: Made) -> dict[str, Any]:
@@ -82,7 +88,8 @@ def rule_form(rule: Rule, limit: Limit, made: Made) -> dict[str, Any]:
 def limit_form(limit: Limit | None) -> dict[str, Any]:
     """A limit in JSON: exact amounts as texts, releases to look at."""
     if limit is None:
-        return {"words": limit_words(None), "releases": None, "rho": None, "delta": None, "window": None, "mode": None}
+        lifted = dict.fromkeys(("releases", "rho", "delta", "window", "mode", "until"))
+        return {"words": limit_words(None), **lifted}
     return {
         "words": limit_words(limit),
         "releases": room(limit.ceiling, limit),
@@ -90,4 +97,5 @@ def limit_form(limit: Limit | None) -> dict[str, Any]:
         "delta": str(limit.ceiling.delta),
         "window": limit.window,
         "mode": limit.mode,
+        "until": None if limit.until is None else limit.until.isoformat(timespec="seconds"),
     }

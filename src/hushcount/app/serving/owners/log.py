@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hushcount.app.serving.callers.callers import Caller, Serving, require
 from hushcount.app.serving.callers.tokens import ledger_of
 from hushcount.app.serving.owners.rules import Named, dataset_of
-from hushcount.errors import InvalidParameter
-from hushcount.ledger.ledger import EVERY, Entry, Page, Proof, Verdict
+from hushcount.errors import InvalidParameter, NotPermitted
+from hushcount.ledger.ledger import EVERY, Entry, Ledger, Page, Proof, Verdict
 
 _LARGEST_PAGE = 1_000
 
@@ -26,20 +26,31 @@ class LogPage:
 def log_page(service: Serving, caller: Caller, offer: Named | None, *, after: int = 0, size: int = 100) -> LogPage:
     """A page of the book of a data set's people, or with None of the book of rules.
 
+    Whoever owns or audits the data set alone is given what is about its questions, and nothing of others of its people.
+
     Raises:
         NotFound: the caller has nothing to do with it.
-        NotPermitted: the caller is neither owner nor auditor of all that the book is about.
+        NotPermitted: the caller is neither owner nor auditor of what they want to read.
     """
     require(service, caller, offer, "owner", "auditor", deed="read the log")
     if not 1 <= size <= _LARGEST_PAGE or after < 0:
         raise InvalidParameter("limit", size, f"from 1 to {_LARGEST_PAGE}, after a number that is not negative")
     entity = EVERY if offer is None else dataset_of(service.setting, offer).population
-    # Of the whole book or not at all: without a name the ledger would give whoever does not see all their own part.
-    page = Page(entity=entity, after=after, size=size + 1, analyst=None)
     ledger = ledger_of(service.setting)
-    ledger.history(Page(entity=entity, size=1, analyst=EVERY), by=caller.name)
+    only = None if _sees_all(ledger, caller, Page(entity=entity)) or offer is None else offer.id
+    page = Page(entity=entity, after=after, size=size + 1, dataset=only)
+    # All of it or nothing: without a name the ledger would give whoever does not see all their own part.
+    ledger.history(replace(page, size=1, analyst=EVERY), by=caller.name)
     found = ledger.history(page, by=caller.name)
     return LogPage(entries=found[:size], after=found[size - 1].seq if len(found) > size else None)
+
+
+def _sees_all(ledger: Ledger, caller: Caller, page: Page) -> bool:
+    try:
+        ledger.history(replace(page, size=1, analyst=EVERY), by=caller.name)
+    except NotPermitted:
+        return False
+    return True
 
 
 def verify(service: Serving, caller: Caller, *, kept: Mapping[str, Proof] | None = None) -> Verdict:

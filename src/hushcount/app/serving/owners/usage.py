@@ -63,7 +63,7 @@ def try_limits(
         raise InvalidParameter("limits", len(limits), f"one to {MOST_LIMITS} numbers of releases")
     counts = [positive("limits", given) for given in limits]
     desk = desk_of(service, caller, offer)
-    uses = desk.ledger.usage(desk.population, by=caller.name)
+    uses = budgets.uses_of(desk)
     ceilings = [
         rho_limit(EXACT.multiply(count, STANDARD.rho), EXACT.multiply(count, STANDARD.delta), window=window)
         for count in counts

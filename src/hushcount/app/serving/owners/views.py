@@ -17,7 +17,6 @@ from hushcount.app.budgets import Left
 from hushcount.app.desk import Desk
 from hushcount.app.forms import balance_form, deed_form, left_form, refusal_form
 from hushcount.app.history import Deed
-from hushcount.app.serving.callers.callers import SERVICE
 from hushcount.app.serving.setup.config import Analysts
 from hushcount.app.words import in_releases, room, standard_releases
 from hushcount.errors import BudgetExhausted
@@ -141,10 +140,9 @@ def refusal_words(error: BudgetExhausted, viewer: Viewer) -> str:
     if len(own) < len(refusal.short):
         told.append(f"The budget of {viewer.title!r}, which is shared, does not have it.")
     elif refusal.variant is not None:
-        told.append(f"This would fit: {refusal.variant.label}.")
-    owners = [name for name in refusal.ask_whom if name != SERVICE]
-    if owners:
-        told.append(f"To have more, ask {', '.join(owners)}.")
+        told.append(f"This would fit: {refusal.variant}.")
+    if refusal.ask_whom:
+        told.append(f"To have more, ask {', '.join(refusal.ask_whom)}.")
     return " ".join(told)
 
 

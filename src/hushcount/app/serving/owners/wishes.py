@@ -190,7 +190,7 @@ def decide(service: Serving, caller: Caller, name: str, *, offer: Named, answer:
     if answer.grant:
         try:
             ends, count = datetime.fromisoformat(decided["until"]), Decimal(decided["releases"])
-            add_grant(service.setting, account, Extra(wish=wish.id, releases=count, until=ends), by=caller.name)
+            add_grant(service.setting, account, Extra(releases=count, until=ends), by=caller.name)
         except (InvalidParameter, NotPermitted, Outdated):
             records.put(KIND, name, record.body, owner=wish.who, by=caller.name)
             raise

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
-from hushcount.app.estimating import Estimate, estimate_request
+from hushcount.app.estimating import Estimate
+from hushcount.app.payment import ways
 from hushcount.app.request import Request
 from hushcount.app.serving.jobs.asking import Wanted
 from hushcount.app.words import in_releases
-from hushcount.errors import HushcountError
 from hushcount.ledger.ledger import Quote
 from hushcount.ledger.limits import Rounding, show
-from hushcount.model.budgets import PRESETS, RhoBudget, rho_budget
 
 
 def price_form(wanted: Wanted, quote: Quote, *, presets: tuple[str, ...]) -> dict[str, Any]:
@@ -38,7 +36,7 @@ def price_form(wanted: Wanted, quote: Quote, *, presets: tuple[str, ...]) -> dic
         "fits": quote.refusal is None,
         "left": {"like_this": quote.more, "sentence": left_sentence(quote)},
         "free": "This was answered before, and you paid for it: asking again costs nothing." if mine else None,
-        "cheaper": cheaper(wanted, presets),
+        "cheaper": cheaper(wanted, presets, fits=quote.refusal is None),
         "method": {"name": estimate.planned.mechanism.name, "reason": estimate.planned.reason},
         "translation": translation_form(estimate),
         "notes": list(estimate.expectation.notes),
@@ -69,28 +67,20 @@ def translation_form(estimate: Estimate) -> dict[str, Any] | None:
     return None if fetched is None else {"fetches": fetched, "of": "the largest items by distinct people"}
 
 
-def cheaper(wanted: Wanted, presets: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The same question at smaller presets, dearest first, each with its price and accuracy."""
-    budget, found = wanted.request.budget, []
-    if not isinstance(budget, RhoBudget):
-        return []
-    for name in sorted(presets, key=lambda one: float(PRESETS[one]), reverse=True):
-        smaller = rho_budget(PRESETS[name], budget.delta)
-        if smaller.rho >= budget.rho:
-            continue
-        try:
-            estimate = estimate_request(replace(wanted.request, budget=smaller, people_error=None))
-        except HushcountError:
-            continue
-        found.append(
-            {
-                "change": {"preset": name},
-                "releases": shown_releases(zcdp.spent(estimate.cost)),
-                "give_or_take": estimate.expectation.give_or_take,
-                "cutoff": estimate.expectation.cutoff,
-            }
-        )
-    return found
+def cheaper(wanted: Wanted, presets: tuple[str, ...], *, fits: bool) -> list[dict[str, Any]]:
+    """The same question at smaller presets, dearest first, each with its price and accuracy.
+
+    If it does not fit, also with a tenth and a hundredth of its delta: all presets take the same, which may be short.
+    """
+    return [
+        {
+            "change": change,
+            "releases": shown_releases(zcdp.spent(estimate.cost)),
+            "give_or_take": estimate.expectation.give_or_take,
+            "cutoff": estimate.expectation.cutoff,
+        }
+        for change, estimate in ways(wanted.request, presets, steps=range(1 if fits else 3))
+    ]
 
 
 def sentence(request: Request) -> str:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
+from hushcount.app.payment import Cheaper
 from hushcount.app.serving.callers.callers import Caller, require, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.answering import standard_releases
 from hushcount.app.serving.jobs.asking import Wanted, read_request, refuse_dear, want
 from hushcount.app.serving.jobs.tasks import Order, Task, flight_of
+from hushcount.app.serving.jobs.timing import in_time, visible
 from hushcount.app.serving.owners.views import Viewer, own_quote
 from hushcount.app.serving.problems import PASSING, Problem
 from hushcount.app.serving.questions.prices import price_form
 from hushcount.app.serving.questions.rehearsal import rehearse
 from hushcount.app.serving.questions.releases import made_up_form
-from hushcount.app.serving.questions.timing import in_time, visible
 from hushcount.app.serving.service import Service
+from hushcount.app.serving.setup.config import Timing
 from hushcount.app.words import in_releases
 from hushcount.errors import Busy, InvalidParameter, LedgerUnavailable, NotFound, OverMaxCost
 from hushcount.ledger.jobs import Job, NewJob, State
@@ -133,7 +136,9 @@ def _new_job(service: Service, caller: Caller, offer: Offer, order: Order, *, ke
     if len(order.tasks) == 1:
         (task,) = order.tasks
         request = read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
-        flight = flight_of(request, offer.id, job=name)
+        # Whoever must learn nothing of others does not wait for them either: nothing is held for a job that waits.
+        own = caller.name if service.config.privacy.analysts == "separate" else ""
+        flight = flight_of(request, offer.id, own=name if request.fresh else own)
     return NewJob(id=name, analyst=caller.name, key=key, dataset=offer.id, body=order.to_json(), question=flight)
 
 
@@ -160,21 +165,17 @@ def show(service: Service, job: Job) -> Shown:
     if not ended:
         stage = service.runner.stage(job) if job.state == "running" else WAITING
         return Shown(job=job, state=job.state, stage=stage, problem=None, moment=None)
-    moment = visible(timing, job.made, job.made + _took(service, job))
+    moment = _shows(timing, job)
     if moment > job.read:
         return replace(hidden, moment=moment)
     problem = None if job.state == "done" else Problem.from_text(job.outcome)
     return Shown(job=job, state=job.state, stage="", problem=problem, moment=None)
 
 
-def _took(service: Service, job: Job) -> timedelta:
-    """How long a job took. Between separate analysts an answer that was there takes as long as its first run did."""
-    took = job.changed - job.made
-    if service.config.privacy.analysts == "separate" and job.state == "done":
-        first = service.ledger.jobs.first(job.question)
-        if first is not None and first.analyst != job.analyst:
-            return max(took, first.changed - first.made)
-    return took
+def _shows(timing: Timing, job: Job) -> datetime:
+    """When the end of a job becomes visible: as its accounts do, if the ledger was told."""
+    told = json.loads(job.outcome or "{}").get("shows") if job.state == "done" else None
+    return visible(timing, job.made, job.changed) if told is None else datetime.fromisoformat(told)
 
 
 def cancel(service: Service, caller: Caller, name: str) -> Job:
@@ -195,7 +196,10 @@ def _quoted(
     presets = service.config.privacy.presets
     request = read_request(offer, task.question, task.said, presets=presets)
     with service.stores.look(offer) as engine:
-        wanted = want(request, offer, engine, setting=service.of(caller.name), token=token)
+        wanted = want(request, offer, engine, setting=service.of(caller.name))
+    apart = service.config.privacy.analysts == "separate"
+    cheaper = Cheaper(request=wanted.request, presets=presets)
+    wanted = replace(wanted, ask=replace(wanted.ask, token=token, apart=apart, variants=cheaper))
     refuse_dear(wanted, presets)
     return wanted, service.ledger.check(wanted.ask)
 

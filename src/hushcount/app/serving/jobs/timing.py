@@ -7,12 +7,15 @@ An observer of a question's delay learns which of some twenty moments it was (gr
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
-from hushcount.app.serving.setup.config import Timing
+from hushcount.app.serving.setup.config import Privacy, Timing
+from hushcount.ledger.ledger import Shows
 
 # From here on the grid doubles: a long answer has few moments to show itself too.
 _DOUBLING_FROM = timedelta(seconds=8)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
@@ -28,6 +31,27 @@ def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
     while tick < took:
         tick *= 2
     return accepted + tick
+
+
+def veils(privacy: Privacy) -> bool:
+    """Whether an answer shows later than it is there, so that accounts must not tell of it before."""
+    return privacy.timing.kind != "off" or privacy.analysts == "separate"
+
+
+def shows_at(timing: Timing, accepted: datetime, *, several: bool) -> Shows:
+    """When the answers to a question, or to several that were asked together, become visible.
+
+    What was there already takes as long as its first run did. Several are answered one after the other, so of these it
+    adds up.
+    """
+
+    def moment(now: datetime, firsts: Sequence[timedelta]) -> datetime:
+        missed = sum(firsts, timedelta(0))
+        ended = now + missed if several else max(now, accepted + missed)
+        # What is too late is not told when: it ends with its reservation.
+        return visible(timing, accepted, ended) if in_time(timing, accepted, ended) else _NEVER
+
+    return moment
 
 
 def in_time(timing: Timing, accepted: datetime, ended: datetime) -> bool:

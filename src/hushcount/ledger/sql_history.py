@@ -1,0 +1,37 @@
+"""What a ledger tells of its past over a SQL database: the log, charges, heads, and the verdict of a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hushcount.ledger import history, replay
+from hushcount.ledger.ledger import Entry, Page, Proof, Use, Verdict
+from hushcount.ledger.sql_rules import SqlRules
+from hushcount.ledger.standing import require
+
+
+class SqlHistory(SqlRules):
+    """The past of a ledger in a database; implements that part of `Ledger`."""
+
+    def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
+        """See `Ledger.history`."""
+        with self._database.reading() as transaction:
+            return history.entries(transaction, page, by=by)
+
+    def usage(self, entity: str, *, by: str, dataset: str | None = None) -> tuple[Use, ...]:
+        """See `Ledger.usage`."""
+        deed = "see what everybody spent"
+        with self._database.reading() as transaction:
+            require(transaction, by, entity=entity, dataset=dataset, roles=("owner", "auditor"), deed=deed)
+            return history.uses(transaction, entity, dataset=dataset)
+
+    def heads(self) -> tuple[Proof, ...]:
+        """See `Ledger.heads`."""
+        with self._database.reading() as transaction:
+            rows = transaction.fetch("SELECT entity, seq, head FROM books WHERE seq > 0 ORDER BY entity")
+        return tuple(Proof(entity=entity, seq=seq, hash=head) for entity, seq, head in rows)
+
+    def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
+        """See `Ledger.verify`."""
+        with self._database.reading() as transaction:
+            return replay.verify(transaction, anchors or {})
