@@ -235,3 +235,31 @@ def test_separate_analysts_learn_nothing_of_each_other_from_balances_and_refusal
         assert shared.form["short"] == ["a budget that is shared with others"]
         assert shared.form["left"] == {"releases": None}
         assert "spent_on" not in shared.form
+
+
+def test_facts_are_held_against_the_data_for_owners_alone(fresh):
+    """A price by default; then yes or no, without a number of the data, paid once; nobody else may."""
+    facts = {"article": {"max_items_per_user": 2, "public_items": ["a0", "a1"], "per_item_cap": 3}}
+    assert fresh.owner.patch("/v1/datasets/events", {"facts": facts}).status == 200
+    path = "/v1/datasets/events/check"
+    price = fresh.owner.post(path, {})
+    assert (price.status, price.form["mode"]) == (200, "estimate"), price.body
+    assert {one["holds"] for one in price.form["facts"]} == {None}
+    assert fresh.owner.post(path, {"mode": "release"}).code == "invalid-parameter"
+    reply = fresh.owner.post(path, {"mode": "release"}, Idempotency_Key="c1")
+    assert reply.status == 200, reply.body
+    assert {one["fact"]: one["holds"] for one in reply.form["facts"]} == {
+        "max_items_per_user": True,
+        "public_items": False,
+        "per_item_cap": None,
+        "person": None,
+    }
+    assert 0 < reply.form["cost"]["releases"] <= 0.1
+    assert CANARY not in reply.body.decode()
+    again = fresh.owner.post(path, {"mode": "release"}, Idempotency_Key="c2")
+    assert (again.form["facts"], again.form["cost"]) == (reply.form["facts"], {"releases": 0})
+    log = fresh.owner.get("/v1/log?dataset=events").form["data"]
+    assert any(one["kind"] == "settle" and one["by"] == "olga" for one in log)
+    for role, code in (("analyst", "not-permitted"), ("reader", "not-permitted"), ("stranger", "not-found")):
+        for mode in ("estimate", "release"):
+            assert fresh.role(role).post(path, {"mode": mode}, Idempotency_Key="c3").code == code

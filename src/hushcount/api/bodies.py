@@ -222,14 +222,6 @@ class DatasetChange(Body):
     facts: Annotated[dict[Name, Facts], Field(min_length=1, max_length=1000)]
 
 
-class Check(Body):
-    """A declared bound to be held against the data."""
-
-    item: Name
-    max_items_per_user: Whole | None = None
-    per_item_cap: Whole | None = None
-
-
 class Limit(Body):
     """A limit, said in one of four ways, or `none` to lift it; for a data set, or for one or each analyst or group."""
 
@@ -275,6 +267,12 @@ class Freeze(Body):
 
     frozen: bool
     why: Annotated[str, Field(max_length=2000)] = ""
+
+
+class Check(Body):
+    """A wish to hold what is declared against the data; its price first, unless it is said otherwise."""
+
+    mode: Literal["estimate", "release"] = "estimate"
 
 
 class Publication(Body):
