@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hushcount.app.serving.questions.scheduling import ask_scheduled
 from tests.api.served import CANARY, TOP, released, staged
 
 CAUTIOUS = {**TOP, "preset": "cautious"}
@@ -263,3 +264,48 @@ def test_facts_are_held_against_the_data_for_owners_alone(fresh):
     for role, code in (("analyst", "not-permitted"), ("reader", "not-permitted"), ("stranger", "not-found")):
         for mode in ("estimate", "release"):
             assert fresh.role(role).post(path, {"mode": mode}, Idempotency_Key="c3").code == code
+
+
+def test_a_schedule_is_set_shown_and_taken_back(fresh):
+    """Asked by itself within moments; last run, next and last problem are for whose it is alone."""
+    asked = {"name": "daily", "asked": CAUTIOUS, "schedule": "new data"}
+    assert fresh.analyst.post("/v1/questions", {**asked, "schedule": "hourly"}).code == "invalid-parameter"
+    made = fresh.analyst.post("/v1/questions", asked)
+    assert made.status == 201, made.body
+    assert made.form["schedule"]["next"] == "Within about a minute."
+    ask_scheduled(fresh.service)
+    shown = fresh.analyst.get("/v1/questions/daily").form
+    assert shown["schedule"]["last_run"]["state"] == "done"
+    assert shown["schedule"]["last_problem"] is None
+    assert shown["schedule"]["next"] == "When the data has a new version."
+    assert fresh.analyst.get("/v1/questions/daily/latest").form["id"] == shown["latest"]
+    query = fresh.analyst.get(f"/v1/queries/{shown['schedule']['last_run']['query']}")
+    assert query.form["cost"]["releases"] > 0
+    for other in (fresh.reader, fresh.stranger, fresh.owner):
+        assert other.get("/v1/questions/daily").code == "not-found"
+        assert other.patch("/v1/questions/daily", {"schedule": None}).code == "not-found"
+    ended = fresh.analyst.patch("/v1/questions/daily", {"schedule": None})
+    assert (ended.status, ended.form["schedule"]) == (200, None)
+    publish = {"question": made.form["id"], "name": "top-daily"}
+    assert fresh.owner.post("/v1/datasets/events/publish", publish).form["schedule"] is None
+
+
+def test_what_each_can_know_is_their_own_and_what_is_published(fresh):
+    """Two numbers: publishing charges nobody again, and what was taken back stays known."""
+    spent = fresh.owner.get("/v1/datasets/events/budget").form["accounts"]
+    made = fresh.analyst.post("/v1/questions", {"name": "weekly", "asked": CAUTIOUS}).form
+    cost = fresh.analyst.post("/v1/questions/weekly/release", Idempotency_Key="w1").form["cost"]["releases"]
+    before = {name: fresh.role(name).get("/v1/datasets/events/budget").form["known"] for name in ("analyst", "reader")}
+    assert before["analyst"]["own"] == {"releases": cost}
+    assert (before["analyst"]["published"], before["reader"]["published"]) == ({"releases": 0}, {"releases": 0})
+    accounts = fresh.owner.get("/v1/datasets/events/budget").form["accounts"]
+    fresh.owner.post("/v1/datasets/events/publish", {"question": made["id"], "name": "top"})
+    assert fresh.owner.get("/v1/datasets/events/budget").form["accounts"] == accounts != spent
+    known = {name: fresh.role(name).get("/v1/datasets/events/budget").form["known"] for name in ("analyst", "reader")}
+    assert known["analyst"] == before["analyst"]
+    assert (known["reader"]["own"], known["reader"]["published"]) == ({"releases": 0}, {"releases": cost})
+    assert fresh.reader.get("/v1/questions/top/latest.csv").status == 200
+    assert fresh.reader.get("/v1/datasets/events/budget").form["known"] == known["reader"]
+    fresh.owner.delete("/v1/datasets/events/publish/top")
+    assert fresh.reader.get("/v1/datasets/events/budget").form["known"] == known["reader"]
+    assert fresh.auditor.get("/v1/datasets/events/budget").form["known"] is None

@@ -165,6 +165,13 @@ class SavedQuestion(Body):
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     asked: Asked
+    schedule: Literal["new data"] | None = None
+
+
+class SavedChange(Body):
+    """A change of when a saved question is asked by itself; null asks it no more."""
+
+    schedule: Literal["new data"] | None
 
 
 class WishForMore(Body):

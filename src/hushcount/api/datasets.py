@@ -15,6 +15,7 @@ from hushcount.app.forms import dataset_form
 from hushcount.app.serving.callers.callers import Caller, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners.rules import dataset_of
+from hushcount.app.serving.questions.publishing import known_form
 from hushcount.app.serving.service import Service
 from hushcount.errors import HushcountError
 from hushcount.ledger.ledger import Role
@@ -62,8 +63,8 @@ def _one(request: Request, name: str) -> Response:
 
 
 def _budget(request: Request, name: str) -> Response:
-    offer = shared(request, name)
-    return answer(budget_form(service_of(request), caller_of(request), offer))
+    service, caller, offer = service_of(request), caller_of(request), shared(request, name)
+    return answer({**budget_form(service, caller, offer), "known": known_form(service, caller, offer)})
 
 
 def brief_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hushcount.app.serving.callers.callers import require
 from hushcount.app.serving.owners import saved
 from hushcount.app.serving.owners.saved import saved_form
 from hushcount.app.serving.problems import Problem
-from hushcount.app.serving.questions import checking
+from hushcount.app.serving.questions import checking, publishing
 from hushcount.app.serving.setup.config import DatasetConfig
 from hushcount.ledger.catalog import ColumnFacts
 from hushcount.ledger.ledger import EVERY
@@ -139,7 +139,7 @@ def _published(request: Request, name: str) -> Response:
 def _publish(request: Request, name: str, body: bodies.Publication) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = shared(request, name)
-    done = saved.publish(service, caller, body.question, offer=offer, name=body.name)
+    done = publishing.publish(service, caller, body.question, offer=offer, name=body.name)
     headers = {"Location": f"/v1/questions/{body.name}/latest"}
     return answer(_saved_form(request, done, offer.name), status=201, headers=headers)
 

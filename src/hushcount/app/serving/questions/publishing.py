@@ -1,0 +1,111 @@
+"""Publishing: the newest release of a question for all who may read it, and what they know by it.
+
+A release is charged when it is made, to whoever asked and to the account of the data, and never again, however many
+read it. So what an analyst knows of the people in the data is what they spent themselves and what was published; the
+second is added up here, also of what was taken back: what was read was read.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from hushcount.accounting import zcdp
+from hushcount.accounting.spent import Spent
+from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.data.offers import Offer
+from hushcount.app.serving.ids import with_prefix
+from hushcount.app.serving.owners import saved
+from hushcount.app.serving.owners.rules import dataset_of
+from hushcount.app.serving.owners.saved import Saved
+from hushcount.app.serving.owners.schedules import Schedule
+from hushcount.app.serving.questions.prices import shown_releases
+from hushcount.app.serving.questions.releases import Answered, answered
+from hushcount.app.serving.service import Service
+from hushcount.errors import NotFound, Outdated
+from hushcount.ledger.ledger import Account
+from hushcount.ledger.records import Columns
+
+# A release that was ever published: what it cost, and who paid for it.
+PUBLIC = "public"
+_PAGE = 1000
+
+
+def publish(service: Service, caller: Caller, question: str, *, offer: Offer, name: str) -> Saved:
+    """As `saved.publish`; one's own may be named. Its rows become a table where the ledger has a place for one."""
+    own = {one.name: one.id for one in saved.saved_by(service, caller)}
+    rows = partial(_made_public, service)
+    return saved.publish(service, caller, own.get(question, question), offer=offer, name=name, rows=rows)
+
+
+def note_release(service: Service, question: Saved, *, release: str, schedule: Schedule | None = None) -> Saved:
+    """As `saved.note_release`; what is published becomes the rows of the new one."""
+    rows = partial(_made_public, service)
+    return saved.note_release(service, question, release=release, rows=rows, schedule=schedule)
+
+
+def known_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any] | None:
+    """What a caller can know of the people in the data by now: what they spent themselves, and what was published.
+
+    Of the published releases, those that they asked themselves are left out: they are in their own.
+    """
+    if role_on(service, caller, offer) not in {"owner", "analyst", "reader"}:
+        return None
+    population = dataset_of(service.setting, offer).population
+    own = service.ledger.balance(Account(kind="analyst", name=caller.name, entity=population)).lifetime
+    others = _published(service, population, but=caller.name)
+    return {
+        "own": {"releases": shown_releases(own)},
+        "published": {"releases": shown_releases(others)},
+        "sentence": "What you can know is both together: all that you ever spent, and all that others had published.",
+    }
+
+
+def _published(service: Service, population: str, *, but: str) -> Spent:
+    datasets = service.ledger.catalog.datasets(by=service.setting.analyst)
+    same = {dataset.id for dataset in datasets if dataset.population == population}
+    total, after = Spent(), ""
+    while page := service.ledger.records.page(PUBLIC, after=after, size=_PAGE):
+        after = page[-1].id
+        for record in page:
+            if record.body["dataset"] in same and record.owner != but:
+                total += Spent(rho=Decimal(record.body["rho"]), delta=Decimal(record.body["delta"]))
+    return total
+
+
+def _made_public(service: Service, release: str) -> Columns:
+    """The rows of a release that is about to be published; from now on it is counted as known to all."""
+    found = _find(service, release)
+    spent, job = zcdp.spent(found.stored.cost), found.job
+    body = {"dataset": job.dataset, "rho": str(spent.rho), "delta": str(spent.delta)}
+    # Before it is published: if that breaks off, too much is counted as known, and not too little.
+    with suppress(Outdated):
+        service.ledger.records.put(PUBLIC, release, body, owner=job.analyst, by=service.setting.analyst, edition=0)
+    return table_of(found)
+
+
+def table_of(found: Answered) -> Columns:
+    """A release as a table for other programs: every row says of when it is, and whether limits were only tracked."""
+    answer = found.release
+    columns, rows = answer.to_dict(), len(answer)
+    nothing: list[int | None] = [None] * rows
+    return {
+        "item": ("TEXT", columns["item"]),
+        **{name: ("BIGINT", columns.get(name, nothing)) for name in ("count", "low", "high")},
+        "as_of": ("TIMESTAMPTZ", [answer.receipt.made] * rows),
+        "tracked": ("BOOLEAN", [found.stored.mode == "track"] * rows),
+        # A rehearsal has no release, so that nothing made up can be here; whoever reads need not know that.
+        "made_up": ("BOOLEAN", [False] * rows),
+        "release": ("TEXT", [found.id] * rows),
+    }
+
+
+def _find(service: Service, release: str) -> Answered:
+    job = service.ledger.jobs.find(with_prefix(release.partition("-")[0], "q"))
+    found = () if job is None else answered(service, job)
+    for one in found:
+        if one.id == release:
+            return one
+    raise NotFound(f"there is no release {release[:80]!r} any more; ask the question again. Nothing was changed.")
