@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import Request, Response
 
 from hushcount.api.answers import answer, page
-from hushcount.api.left import budget_form
 from hushcount.api.parameters import After, Limit, Named
 from hushcount.api.routes import said, signed_router
 from hushcount.api.work import caller_of, light, service_of
@@ -15,6 +14,7 @@ from hushcount.app.forms import dataset_form
 from hushcount.app.serving.callers.callers import Caller, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners.rules import dataset_of
+from hushcount.app.serving.questions.left import budget_form
 from hushcount.app.serving.questions.publishing import known_form
 from hushcount.app.serving.service import Service
 from hushcount.errors import HushcountError

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import Request, Response
 
 from hushcount.api.answers import joined, to_json
-from hushcount.api.left import left_form
 from hushcount.api.problems import problem_form, problem_response
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
@@ -15,6 +14,7 @@ from hushcount.api.work import caller_of, light, service_of, taking, worker_of
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
+from hushcount.app.serving.questions.left import left_form
 from hushcount.app.serving.questions.queries import Shown
 from hushcount.app.serving.questions.refusals import seen_problem
 from hushcount.app.serving.questions.releases import answered, cost_form
