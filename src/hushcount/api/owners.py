@@ -16,17 +16,15 @@ from hushcount.api.queries import OF_RELEASES
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, heavy, light, service_of
 from hushcount.app.serving.callers.callers import require
-from hushcount.app.serving.owners import saved
+from hushcount.app.serving.owners import freezing, saved
 from hushcount.app.serving.owners.saved import saved_form
 from hushcount.app.serving.problems import Problem
 from hushcount.app.serving.questions import checking, publishing
 from hushcount.app.serving.setup.config import DatasetConfig
 from hushcount.ledger.catalog import ColumnFacts
-from hushcount.ledger.ledger import EVERY
 
 router = signed_router("owners")
 _OF_OWNERS = ("not-permitted", "not-found")
-_FREEZE = "freeze"
 
 
 @router.post(
@@ -151,13 +149,8 @@ def _taken_back(request: Request, name: str, question: str) -> Response:
 
 
 def _freeze(request: Request, name: str | None, body: bodies.Freeze) -> Response:
-    """The ledger looks at these records in the transaction that holds a question's price."""
-    service, caller = service_of(request), caller_of(request)
     offer = None if name is None else shared(request, name)
-    require(service, caller, offer, "owner", deed="stop questions, or let them go on")
-    place = EVERY if offer is None else offer.id
-    kept = {"why": body.why} if body.frozen else None
-    service.ledger.records.put(_FREEZE, place, kept, owner=caller.name, by=caller.name)
+    freezing.freeze(service_of(request), caller_of(request), offer, frozen=body.frozen, why=body.why)
     return answer({"dataset": name, "frozen": body.frozen, "why": body.why})
 
 

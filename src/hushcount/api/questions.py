@@ -21,10 +21,11 @@ from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.jobs.tasks import Order, Task
+from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.owners import saved
 from hushcount.app.serving.owners.saved import Saved, saved_form
 from hushcount.app.serving.questions.publishing import note_release
+from hushcount.app.serving.questions.scheduling import order_of
 from hushcount.errors import NotFound, NotPermitted
 
 router = signed_router("questions")
@@ -132,10 +133,7 @@ def _form(request: Request, one: Saved) -> dict[str, Any]:
 def _order(request: Request, found: Saved) -> Order:
     offer = service_of(request).served.by_id(found.dataset)
     request.state.dataset = offer.name
-    said_of_it = {name: value for name, value in found.question.items() if name != "question"}
-    token = caller_of(request).token
-    task = Task(dataset=offer.name, question=found.question["question"], said=said_of_it)
-    return Order(tasks=(task,), token=None if token is None else token.id)
+    return order_of(found, offer, caller_of(request))
 
 
 def _latest(request: Request, name: str, form: str, match: str | None) -> Response:

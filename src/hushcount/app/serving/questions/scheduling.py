@@ -106,7 +106,7 @@ def _ask(service: Service, one: Saved, schedule: Schedule, *, offer: Offer, run:
             service, one, schedule, replace(run, state="failed"), problem=Problem(code="not-permitted", detail=detail)
         )
         return
-    order = _order(one, offer, caller)
+    order = order_of(one, offer, caller)
     try:
         job = queries.release(service, caller, order, key=_key(one, schedule, order, run.version))
     except LedgerUnavailable:
@@ -148,7 +148,8 @@ def _caller(service: Service, one: Saved, schedule: Schedule) -> Caller | None:
     return Caller(name=one.owner, token=tokens[0]) if tokens else None
 
 
-def _order(one: Saved, offer: Offer, caller: Caller) -> Order:
+def order_of(one: Saved, offer: Offer, caller: Caller) -> Order:
+    """A saved question as its owner would ask it."""
     said = {name: value for name, value in one.question.items() if name != "question"}
     task = Task(dataset=offer.name, question=one.question["question"], said=said)
     return Order(tasks=(task,), token=None if caller.token is None else caller.token.id)
