@@ -18,7 +18,7 @@ from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.owners import saved
 from hushcount.app.serving.owners.schedules import Run, schedule_form
 from hushcount.app.serving.questions import scheduling
-from hushcount.app.serving.questions.publishing import publish
+from hushcount.app.serving.questions.publishing import known_form, publish
 from hushcount.app.serving.questions.scheduling import ask_scheduled
 from hushcount.app.serving.setup.config import Server
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted
@@ -364,3 +364,25 @@ def test_a_service_looks_by_itself(tmp_path):
             ended.wait(0.2)
 
         assert saved.find_saved(service, ZOE, "daily").schedule.run.state == "done"
+
+
+def test_what_is_published_is_counted_once_for_each_release(service, config):
+    """Published, taken back and published again is known once; the next release is known too."""
+    one = schedule(service)
+    look(service)
+    offer = service.served.find("events")
+    for name in ("first", "second"):
+        publish(service, OLGA, one.id, offer=offer, name=name)
+        once = known_form(service, ADAM, offer)["published"]["releases"]
+        saved.take_back(service, OLGA, name, offer=offer)
+        assert once == pytest.approx(10 * float(balance(service, "zoe")))
+    publish(service, OLGA, one.id, offer=offer, name="third")
+    new_data(config, people=3000)
+    look(service)
+
+    assert known_form(service, ADAM, offer)["published"]["releases"] == pytest.approx(2 * once)
+    assert known_form(service, ZOE, offer) == {
+        **known_form(service, ADAM, offer),
+        "own": {"releases": pytest.approx(2 * once)},
+        "published": {"releases": 0},
+    }

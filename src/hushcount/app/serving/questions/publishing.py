@@ -25,12 +25,13 @@ from hushcount.app.serving.questions.prices import shown_releases
 from hushcount.app.serving.questions.releases import Answered, answered
 from hushcount.app.serving.service import Service
 from hushcount.errors import NotFound, Outdated
+from hushcount.ledger.jobs import Job
 from hushcount.ledger.ledger import Account
 from hushcount.ledger.records import Columns
 
-# A release that was ever published: what it cost, and who paid for it.
-PUBLIC = "public"
-_PAGE = 1000
+# A release that was ever published; and what all of those of a data set cost, by who paid for them.
+PUBLIC, KNOWN = "public", "known"
+_TRIES = 20
 
 
 def publish(service: Service, caller: Caller, question: str, *, offer: Offer, name: str) -> Saved:
@@ -64,26 +65,48 @@ def known_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]
 
 
 def _published(service: Service, population: str, *, but: str) -> Spent:
+    """What all that was published about some people cost, but for what one of those who asked it paid."""
     datasets = service.ledger.catalog.datasets(by=service.setting.analyst)
-    same = {dataset.id for dataset in datasets if dataset.population == population}
-    total, after = Spent(), ""
-    while page := service.ledger.records.page(PUBLIC, after=after, size=_PAGE):
-        after = page[-1].id
-        for record in page:
-            if record.body["dataset"] in same and record.owner != but:
-                total += Spent(rho=Decimal(record.body["rho"]), delta=Decimal(record.body["delta"]))
+    total = Spent()
+    for dataset in datasets:
+        record = service.ledger.records.find(KNOWN, dataset.id) if dataset.population == population else None
+        payers = {} if record is None else record.body["payers"]
+        for name, (rho, delta) in payers.items():
+            if name != but:
+                total += Spent(rho=Decimal(rho), delta=Decimal(delta))
     return total
 
 
 def _made_public(service: Service, release: str) -> Columns:
-    """The rows of a release that is about to be published; from now on it is counted as known to all."""
-    found = _find(service, release)
-    spent, job = zcdp.spent(found.stored.cost), found.job
-    body = {"dataset": job.dataset, "rho": str(spent.rho), "delta": str(spent.delta)}
-    # Before it is published: if that breaks off, too much is counted as known, and not too little.
-    with suppress(Outdated):
-        service.ledger.records.put(PUBLIC, release, body, owner=job.analyst, by=service.setting.analyst, edition=0)
+    """The rows of a release that is about to be published; from now on it is counted as known to all.
+
+    It is counted first: if something breaks off, too much is told as known, and not too little.
+    """
+    found, records, by = _find(service, release), service.ledger.records, service.setting.analyst
+    if records.find(PUBLIC, release) is None:
+        _add(service, found.job, zcdp.spent(found.stored.cost))
+        with suppress(Outdated):
+            records.put(PUBLIC, release, {"dataset": found.job.dataset}, owner=found.job.analyst, by=by, edition=0)
     return table_of(found)
+
+
+def _add(service: Service, job: Job, spent: Spent) -> None:
+    """Add a release to what is known of a data set by what was published."""
+    records, by = service.ledger.records, service.setting.analyst
+    for left in reversed(range(_TRIES)):
+        record = records.find(KNOWN, job.dataset)
+        payers = {} if record is None else dict(record.body["payers"])
+        rho, delta = payers.get(job.analyst, ("0", "0"))
+        total = spent + Spent(rho=Decimal(rho), delta=Decimal(delta))
+        payers[job.analyst] = [str(total.rho), str(total.delta)]
+        edition = 0 if record is None else record.edition
+        try:
+            records.put(KNOWN, job.dataset, {"payers": payers}, owner=by, by=by, edition=edition)
+        except Outdated:
+            if not left:
+                raise
+        else:
+            return
 
 
 def table_of(found: Answered) -> Columns:
