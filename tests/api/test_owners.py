@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hushcount.app.serving.questions.scheduling import ask_scheduled
 from tests.api.served import CANARY, TOP, released, staged
 
 CAUTIOUS = {**TOP, "preset": "cautious"}
@@ -264,3 +265,76 @@ def test_whoever_has_a_role_for_one_data_set_reads_what_is_about_it_alone(fresh,
     assert oda.get("/v1/log").status in {403, 404}
     assert oda.get("/v1/log?dataset=hidden").status == 404
     assert oda.get("/v1/datasets/hidden/usage").status == 404
+
+
+def test_facts_are_held_against_the_data_for_owners_alone(fresh):
+    """A price by default; then yes or no, without a number of the data, paid once; nobody else may."""
+    facts = {"article": {"max_items_per_user": 2, "public_items": ["a0", "a1"], "per_item_cap": 3}}
+    assert fresh.owner.patch("/v1/datasets/events", {"facts": facts}).status == 200
+    path = "/v1/datasets/events/check"
+    price = fresh.owner.post(path, {})
+    assert (price.status, price.form["mode"]) == (200, "estimate"), price.body
+    assert {one["holds"] for one in price.form["facts"]} == {None}
+    assert fresh.owner.post(path, {"mode": "release"}).code == "invalid-parameter"
+    reply = fresh.owner.post(path, {"mode": "release"}, Idempotency_Key="c1")
+    assert reply.status == 200, reply.body
+    assert {one["fact"]: one["holds"] for one in reply.form["facts"]} == {
+        "max_items_per_user": True,
+        "public_items": False,
+        "per_item_cap": None,
+        "person": None,
+    }
+    assert 0 < reply.form["cost"]["releases"] <= 0.1
+    assert CANARY not in reply.body.decode()
+    again = fresh.owner.post(path, {"mode": "release"}, Idempotency_Key="c2")
+    assert (again.form["facts"], again.form["cost"]) == (reply.form["facts"], {"releases": 0})
+    log = fresh.owner.get("/v1/log?dataset=events").form["data"]
+    assert any(one["kind"] == "settle" and one["by"] == "olga" for one in log)
+    for role, code in (("analyst", "not-permitted"), ("reader", "not-permitted"), ("stranger", "not-found")):
+        for mode in ("estimate", "release"):
+            assert fresh.role(role).post(path, {"mode": mode}, Idempotency_Key="c3").code == code
+
+
+def test_a_schedule_is_set_shown_and_taken_back(fresh):
+    """Asked by itself within moments; last run, next and last problem are for whose it is alone."""
+    asked = {"name": "daily", "asked": CAUTIOUS, "schedule": "new data"}
+    assert fresh.analyst.post("/v1/questions", {**asked, "schedule": "hourly"}).code == "invalid-parameter"
+    made = fresh.analyst.post("/v1/questions", asked)
+    assert made.status == 201, made.body
+    assert made.form["schedule"]["next"] == "Within about a minute."
+    ask_scheduled(fresh.service)
+    shown = fresh.analyst.get("/v1/questions/daily").form
+    assert shown["schedule"]["last_run"]["state"] == "done"
+    assert shown["schedule"]["last_problem"] is None
+    assert shown["schedule"]["next"] == "When the data has a new version."
+    assert fresh.analyst.get("/v1/questions/daily/latest").form["id"] == shown["latest"]
+    query = fresh.analyst.get(f"/v1/queries/{shown['schedule']['last_run']['query']}")
+    assert query.form["cost"]["releases"] > 0
+    for other in (fresh.reader, fresh.stranger, fresh.owner):
+        assert other.get("/v1/questions/daily").code == "not-found"
+        assert other.patch("/v1/questions/daily", {"schedule": None}).code == "not-found"
+    ended = fresh.analyst.patch("/v1/questions/daily", {"schedule": None})
+    assert (ended.status, ended.form["schedule"]) == (200, None)
+    publish = {"question": made.form["id"], "name": "top-daily"}
+    assert fresh.owner.post("/v1/datasets/events/publish", publish).form["schedule"] is None
+
+
+def test_what_each_can_know_is_their_own_and_what_is_published(fresh):
+    """Two numbers: publishing charges nobody again, and what was taken back stays known."""
+    spent = fresh.owner.get("/v1/datasets/events/budget").form["accounts"]
+    made = fresh.analyst.post("/v1/questions", {"name": "weekly", "asked": CAUTIOUS}).form
+    cost = fresh.analyst.post("/v1/questions/weekly/release", Idempotency_Key="w1").form["cost"]["releases"]
+    before = {name: fresh.role(name).get("/v1/datasets/events/budget").form["known"] for name in ("analyst", "reader")}
+    assert before["analyst"]["own"] == {"releases": cost}
+    assert (before["analyst"]["published"], before["reader"]["published"]) == ({"releases": 0}, {"releases": 0})
+    accounts = fresh.owner.get("/v1/datasets/events/budget").form["accounts"]
+    fresh.owner.post("/v1/datasets/events/publish", {"question": made["id"], "name": "top"})
+    assert fresh.owner.get("/v1/datasets/events/budget").form["accounts"] == accounts != spent
+    known = {name: fresh.role(name).get("/v1/datasets/events/budget").form["known"] for name in ("analyst", "reader")}
+    assert known["analyst"] == before["analyst"]
+    assert (known["reader"]["own"], known["reader"]["published"]) == ({"releases": 0}, {"releases": cost})
+    assert fresh.reader.get("/v1/questions/top/latest.csv").status == 200
+    assert fresh.reader.get("/v1/datasets/events/budget").form["known"] == known["reader"]
+    fresh.owner.delete("/v1/datasets/events/publish/top")
+    assert fresh.reader.get("/v1/datasets/events/budget").form["known"] == known["reader"]
+    assert fresh.auditor.get("/v1/datasets/events/budget").form["known"] is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import Request, Response
 
 from hushcount.api import bodies
@@ -14,8 +12,7 @@ from hushcount.api.queries import OF_RELEASES, order_of
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
-from hushcount.app.serving.jobs.tasks import Order
-from hushcount.app.serving.questions import queries
+from hushcount.app.serving.questions.together import price_together
 
 router = signed_router("batches")
 
@@ -27,19 +24,7 @@ async def ask(request: Request, body: bodies.Batch, *, key: Key = None, prefer: 
     request.state.dataset = body.questions[0].dataset
     order = order_of(caller, body.questions, body.max_cost)
     if body.mode == "estimate":
-        return answer(await light(request, _priced, request, order))
+        return answer(await light(request, price_together, service_of(request), caller, order))
     named = require_key(key)
     shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
     return await job_answer(request, shown, asked=True)
-
-
-def _priced(request: Request, order: Order) -> dict[str, Any]:
-    """All prices and their sum. Whether all fit together is decided when they are held."""
-    service, caller = service_of(request), caller_of(request)
-    prices = [queries.price(service, caller, task) for task in order.tasks]
-    return {
-        "mode": "estimate",
-        "cost": {"releases": sum(price["cost"]["releases"] for price in prices), "at_most": True},
-        "fits": all(price["fits"] for price in prices),
-        "questions": prices,
-    }

@@ -165,6 +165,13 @@ class SavedQuestion(Body):
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     asked: Asked
+    schedule: Literal["new data"] | None = None
+
+
+class SavedChange(Body):
+    """A change of when a saved question is asked by itself; null asks it no more."""
+
+    schedule: Literal["new data"] | None
 
 
 class WishForMore(Body):
@@ -222,14 +229,6 @@ class DatasetChange(Body):
     facts: Annotated[dict[Name, Facts], Field(min_length=1, max_length=1000)]
 
 
-class Check(Body):
-    """A declared bound to be held against the data."""
-
-    item: Name
-    max_items_per_user: Whole | None = None
-    per_item_cap: Whole | None = None
-
-
 class Limit(Body):
     """A limit, said in one of four ways, or `none` to lift it; for a data set, or for one or each analyst or group."""
 
@@ -275,6 +274,12 @@ class Freeze(Body):
 
     frozen: bool
     why: Annotated[str, Field(max_length=2000)] = ""
+
+
+class Check(Body):
+    """A wish to hold what is declared against the data; its price first, unless it is said otherwise."""
+
+    mode: Literal["estimate", "release"] = "estimate"
 
 
 class Publication(Body):

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import Request, Response
 
 from hushcount.api.answers import answer, page
-from hushcount.api.left import budget_form
 from hushcount.api.parameters import After, Limit, Named
 from hushcount.api.routes import said, signed_router
 from hushcount.api.work import caller_of, light, service_of
@@ -15,6 +14,8 @@ from hushcount.app.forms import dataset_form
 from hushcount.app.serving.callers.callers import Caller, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners.rules import dataset_of
+from hushcount.app.serving.questions.left import budget_form
+from hushcount.app.serving.questions.publishing import known_form
 from hushcount.app.serving.service import Service
 from hushcount.errors import HushcountError
 from hushcount.ledger.ledger import Role
@@ -62,8 +63,8 @@ def _one(request: Request, name: str) -> Response:
 
 
 def _budget(request: Request, name: str) -> Response:
-    offer = shared(request, name)
-    return answer(budget_form(service_of(request), caller_of(request), offer))
+    service, caller, offer = service_of(request), caller_of(request), shared(request, name)
+    return answer({**budget_form(service, caller, offer), "known": known_form(service, caller, offer)})
 
 
 def brief_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:

@@ -7,16 +7,16 @@ from typing import Any
 from fastapi import Request, Response
 
 from hushcount.api.answers import joined, to_json
-from hushcount.api.left import left_form
 from hushcount.api.problems import problem_form, problem_response
-from hushcount.api.refusals import seen_problem
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
 from hushcount.api.work import caller_of, light, service_of, taking, worker_of
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
+from hushcount.app.serving.questions.left import left_form
 from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.refusals import seen_problem
 from hushcount.app.serving.questions.releases import answered, cost_form
 from hushcount.errors import Busy
 
@@ -49,7 +49,9 @@ async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response
     """
     if shown.problem is not None and asked:
         return problem_response(
-            request, seen_problem(request, shown.problem), headers={"Location": f"/v1/queries/{shown.job.id}"}
+            request,
+            seen_problem(service_of(request), caller_of(request), shown.problem),
+            headers={"Location": f"/v1/queries/{shown.job.id}"},
         )
     if shown.state == "done":
         return await light(request, _done, request, shown)
@@ -75,7 +77,9 @@ def job_form(request: Request, shown: Shown) -> dict[str, Any]:
         name = f"/v1/releases/{with_prefix(job.id, 'r')}"
         form["releases"] = [name] if len(tasks) == 1 else [f"{name}-{place + 1}" for place in range(len(tasks))]
     elif shown.problem is not None:
-        form["problem"] = problem_form(seen_problem(request, shown.problem), request_id=request.state.request_id)
+        form["problem"] = problem_form(
+            seen_problem(service_of(request), caller_of(request), shown.problem), request_id=request.state.request_id
+        )
     elif shown.state not in ENDED:
         form["stage"] = shown.stage
         form["stopping"] = job.stop

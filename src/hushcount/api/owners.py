@@ -10,19 +10,21 @@ from fastapi import Request, Response
 from hushcount.api import bodies
 from hushcount.api.answers import answer, nothing, page
 from hushcount.api.datasets import full_form, shared
-from hushcount.api.parameters import Named
+from hushcount.api.parameters import Key, Named, require_key
+from hushcount.api.problems import problem_response
+from hushcount.api.queries import OF_RELEASES
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, heavy, light, service_of
 from hushcount.app.serving.callers.callers import require
-from hushcount.app.serving.owners import saved
+from hushcount.app.serving.owners import freezing, saved
 from hushcount.app.serving.owners.saved import saved_form
+from hushcount.app.serving.problems import Problem
+from hushcount.app.serving.questions import checking, publishing
 from hushcount.app.serving.setup.config import DatasetConfig
 from hushcount.ledger.catalog import ColumnFacts
-from hushcount.ledger.ledger import EVERY
 
 router = signed_router("owners")
 _OF_OWNERS = ("not-permitted", "not-found")
-_FREEZE = "freeze"
 
 
 @router.post(
@@ -37,6 +39,14 @@ async def added(request: Request, body: bodies.NewDataset) -> Response:
 async def changed(request: Request, dataset: Named, body: bodies.DatasetChange) -> Response:
     """Declare facts about columns, for every question about them; empty ones are taken back."""
     return await light(request, _changed, request, dataset, body)
+
+
+@router.post("/datasets/{dataset}/check", **said("A price, or whether each fact holds.", *with_body(*OF_RELEASES)))
+async def checked(request: Request, dataset: Named, body: bodies.Check, *, key: Key = None) -> Response:
+    """Hold what is declared against the data: yes or no for each fact. Priced first (the default, free); for owners."""
+    if body.mode == "estimate":
+        return await heavy(request, _priced, request, dataset)
+    return await heavy(request, _checked, request, dataset, require_key(key))
 
 
 @router.get("/datasets/{dataset}/published", **said("What is published about it.", *_OF_OWNERS))
@@ -97,6 +107,15 @@ def _changed(request: Request, name: str, body: bodies.DatasetChange) -> Respons
     return answer(full_form(service, caller, offer))
 
 
+def _priced(request: Request, name: str) -> Response:
+    return answer(checking.price_of(service_of(request), caller_of(request), shared(request, name)))
+
+
+def _checked(request: Request, name: str, key: str) -> Response:
+    found = checking.check(service_of(request), caller_of(request), shared(request, name), key=key)
+    return problem_response(request, found) if isinstance(found, Problem) else answer(found)
+
+
 def _facts(said_of_it: dict[str, bodies.Facts]) -> dict[str, ColumnFacts]:
     return {
         column: ColumnFacts(
@@ -118,7 +137,7 @@ def _published(request: Request, name: str) -> Response:
 def _publish(request: Request, name: str, body: bodies.Publication) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = shared(request, name)
-    done = saved.publish(service, caller, body.question, offer=offer, name=body.name)
+    done = publishing.publish(service, caller, body.question, offer=offer, name=body.name)
     headers = {"Location": f"/v1/questions/{body.name}/latest"}
     return answer(_saved_form(request, done, offer.name), status=201, headers=headers)
 
@@ -130,13 +149,8 @@ def _taken_back(request: Request, name: str, question: str) -> Response:
 
 
 def _freeze(request: Request, name: str | None, body: bodies.Freeze) -> Response:
-    """The ledger looks at these records in the transaction that holds a question's price."""
-    service, caller = service_of(request), caller_of(request)
     offer = None if name is None else shared(request, name)
-    require(service, caller, offer, "owner", deed="stop questions, or let them go on")
-    place = EVERY if offer is None else offer.id
-    kept = {"why": body.why} if body.frozen else None
-    service.ledger.records.put(_FREEZE, place, kept, owner=caller.name, by=caller.name)
+    freezing.freeze(service_of(request), caller_of(request), offer, frozen=body.frozen, why=body.why)
     return answer({"dataset": name, "frozen": body.frozen, "why": body.why})
 
 

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 
 from hushcount.api.answers import to_json
 from hushcount.api.helps import HELPS
-from hushcount.api.refusals import refusal_problem, without_places
-from hushcount.api.work import light
+from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.questions.refusals import refusal_problem, without_places
 from hushcount.errors import (
     BudgetExhausted,
     CostOverrun,
@@ -116,11 +116,12 @@ def install(app: FastAPI) -> None:
 
 async def _of_ours(request: Request, error: Exception) -> Response:
     if isinstance(error, BudgetExhausted):
-        problem = await light(request, refusal_problem, request, error)
+        dataset = getattr(request.state, "dataset", None)
+        problem = await light(request, refusal_problem, service_of(request), caller_of(request), error, dataset=dataset)
     else:
         problem = _translated(error, reads=request.method == "GET")
     if problem.code == "store-failed" and getattr(request.state, "caller", None) is not None:
-        problem = await light(request, without_places, request, problem)
+        problem = await light(request, without_places, service_of(request), caller_of(request), problem)
     after = getattr(error, "after", None)
     headers = {} if after is None else {"Retry-After": str(max(1, round(after)))}
     if problem.code == "internal":

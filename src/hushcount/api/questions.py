@@ -21,9 +21,11 @@ from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import with_prefix
-from hushcount.app.serving.jobs.tasks import Order, Task
+from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.owners import saved
 from hushcount.app.serving.owners.saved import Saved, saved_form
+from hushcount.app.serving.questions.publishing import note_release
+from hushcount.app.serving.questions.scheduling import order_of
 from hushcount.errors import NotFound, NotPermitted
 
 router = signed_router("questions")
@@ -44,6 +46,20 @@ async def listed(request: Request) -> Response:
     return await light(request, _listed, request)
 
 
+@router.get("/questions/{question}", **said("The question, and how its schedule goes.", "not-found"))
+async def one(request: Request, question: Named) -> Response:
+    """A saved question of the caller's own: when it was asked by itself last, what is next, and the last problem."""
+    return await light(request, _one, request, question)
+
+
+@router.patch(
+    "/questions/{question}", **said("The question.", *with_body("not-permitted", "not-found", "data-changed"))
+)
+async def changed(request: Request, question: Named, body: bodies.SavedChange) -> Response:
+    """Let a question be asked by itself whenever the data has a new version, or no more. Charged like asking it."""
+    return await light(request, _changed, request, question, body)
+
+
 @router.delete(
     "/questions/{question}",
     **said("It is forgotten; its releases stay.", "not-permitted", "not-found", status=204, media=()),
@@ -62,7 +78,7 @@ async def released(request: Request, question: Named, *, key: Key = None, prefer
     order = await light(request, _order, request, found)
     shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
     if shown.state == "done":
-        await light(request, saved.note_release, service, found, release=with_prefix(shown.job.id, "r"))
+        await light(request, note_release, service, found, release=with_prefix(shown.job.id, "r"))
     return await job_answer(request, shown, asked=True)
 
 
@@ -84,8 +100,18 @@ def _made(request: Request, body: bodies.SavedQuestion) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = shared(request, body.asked.dataset)
     question = {"question": body.asked.question, **body.asked.given("dataset", "question")}
-    kept = saved.save(service, caller, offer, name=body.name, question=question)
+    kept = saved.save(service, caller, offer, name=body.name, question=question, schedule=body.schedule)
     return answer(_form(request, kept), status=201, headers={"Location": f"/v1/questions/{kept.name}/latest"})
+
+
+def _one(request: Request, name: str) -> Response:
+    return answer(_form(request, saved.find_saved(service_of(request), caller_of(request), name)))
+
+
+def _changed(request: Request, name: str, body: bodies.SavedChange) -> Response:
+    service, caller = service_of(request), caller_of(request)
+    offer = service.served.by_id(saved.find_saved(service, caller, name).dataset)
+    return answer(_form(request, saved.set_schedule(service, caller, offer, name, when=body.schedule)))
 
 
 def _listed(request: Request) -> Response:
@@ -107,10 +133,7 @@ def _form(request: Request, one: Saved) -> dict[str, Any]:
 def _order(request: Request, found: Saved) -> Order:
     offer = service_of(request).served.by_id(found.dataset)
     request.state.dataset = offer.name
-    said_of_it = {name: value for name, value in found.question.items() if name != "question"}
-    token = caller_of(request).token
-    task = Task(dataset=offer.name, question=found.question["question"], said=said_of_it)
-    return Order(tasks=(task,), token=None if token is None else token.id)
+    return order_of(found, offer, caller_of(request))
 
 
 def _latest(request: Request, name: str, form: str, match: str | None) -> Response:

@@ -220,7 +220,8 @@ def _total_delta(spent: Spent, limit: Limit | None) -> Decimal:
 
 
 def _epsilon(spent: Spent, total_delta: Decimal) -> float:
-    if spent.rho <= 0:
+    if spent.rho <= 0 or spent.delta < 0:
+        # What is left of a limit that was cut below what was spent.
         return 0.0
     if spent.delta >= total_delta:
         return math.inf

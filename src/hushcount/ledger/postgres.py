@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from hushcount.errors import LedgerForeign, LedgerUnavailable, MissingExtra
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
+from hushcount.ledger.records import Shown
 from hushcount.ledger.schema import SIGNS, TABLES
+from hushcount.ledger.shown_tables import show_table
 from hushcount.ledger.sql import SqlLedger
 from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Transaction, Value
 from hushcount.ledger.windows import micros
@@ -277,6 +279,12 @@ class PostgresTransaction:
 
     def anchor(self) -> None:
         """See `Transaction.anchor`. Nothing is needed."""
+
+    def show(self, shown: Shown) -> None:
+        """See `Transaction.show`."""
+        (schema,) = self.fetch("SELECT current_schema()")[0]
+        # All that was due has been written, and whatever comes is of this transaction too.
+        show_table(self._connection, f"{schema}_published", shown)
 
     def commit(self) -> None:
         """Write what is due, and all of it for good."""

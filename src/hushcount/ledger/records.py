@@ -6,10 +6,12 @@ may ask what, so nobody may change it without a trace. Who may change which is d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+
+Columns: TypeAlias = Mapping[str, tuple[str, Sequence[str | int | None]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,31 @@ class Record:
     edition: int
     made: datetime
     changed: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change of a record, as `Records.put` takes it."""
+
+    kind: str
+    id: str
+    body: Mapping[str, Any] | None
+    owner: str
+    by: str
+    edition: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A table that other programs may read beside the ledger, where its database has a place for such tables.
+
+    Attributes:
+        name: what it is called there.
+        columns: the columns by name, all of one length; each with its type in SQL. None takes the table away.
+    """
+
+    name: str
+    columns: Columns | None = None
 
 
 class Records(Protocol):
@@ -61,6 +88,13 @@ class Records(Protocol):
         Raises:
             Outdated: the present edition is another one. Nothing was written.
             ClockImplausible: when it is written cannot be told; see `Ledger.set_clock`.
+        """
+
+    def put_shown(self, change: Change, shown: Shown) -> Record | None:
+        """As `put`, and in the same transaction a table that shows what the record says: both are there, or neither.
+
+        Only PostgreSQL has a place for tables: the schema of the ledger's own with `_published` after its name, which
+        is made where the ledger's user may, and used where they may make tables in it.
         """
 
     def find(self, kind: str, id: str) -> Record | None:  # noqa: A002

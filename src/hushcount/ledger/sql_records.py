@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hushcount.errors import InvalidParameter, Outdated
@@ -11,7 +12,7 @@ from hushcount.ledger.book import Book, rule_book
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.ledger import EVERY
 from hushcount.ledger.names import is_name, named
-from hushcount.ledger.records import Record
+from hushcount.ledger.records import Change, Record, Shown
 from hushcount.ledger.store import Database, Row, Transaction, Value, run
 from hushcount.ledger.windows import micros, moment
 from hushcount.model.amounts import whole
@@ -40,20 +41,17 @@ class SqlRecords:
         edition: int | None = None,
     ) -> Record | None:
         """See `Records.put`."""
-        place = (named("kind", kind), id if id == EVERY else named("id", id))
-        for what, name in (("owner", owner), ("by", by)):
-            named(what, name)
-        form = None if body is None else _plain(body)
+        change = _checked(Change(kind=kind, id=id, body=body, owner=owner, by=by, edition=edition))
+        return run(self._database, lambda transaction: _changed(transaction, change))
+
+    def put_shown(self, change: Change, shown: Shown) -> Record | None:
+        """See `Records.put_shown`."""
+        change = _checked(change)
 
         def verb(transaction: Transaction) -> Record | None:
-            rules = rule_book(transaction)
-            present = _find(transaction, *place)
-            standing = 0 if present is None else present.edition
-            if edition is not None and edition != standing:
-                raise Outdated(*place, edition=edition, present=standing)
-            if present is None and form is None:
-                return None
-            return _write(rules, place, form, present=present, owner=owner, by=by)
+            record = _changed(transaction, change)
+            transaction.show(shown)
+            return record
 
         return run(self._database, verb)
 
@@ -78,6 +76,27 @@ class SqlRecords:
         return tuple(_record(row) for row in found)
 
 
+def _checked(change: Change) -> Change:
+    """The change, if it can be kept."""
+    for what, name in (("kind", change.kind), ("owner", change.owner), ("by", change.by)):
+        named(what, name)
+    if change.id != EVERY:
+        named("id", change.id)
+    return replace(change, body=None if change.body is None else _plain(change.body))
+
+
+def _changed(transaction: Transaction, change: Change) -> Record | None:
+    """Write a change, unless there is another edition than the caller has read."""
+    rules, place = rule_book(transaction), (change.kind, change.id)
+    present = _find(transaction, *place)
+    standing = 0 if present is None else present.edition
+    if change.edition is not None and change.edition != standing:
+        raise Outdated(*place, edition=change.edition, present=standing)
+    if present is None and change.body is None:
+        return None
+    return _write(rules, change, present)
+
+
 def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body as JSON will give it back: what is not JSON is refused, keys are text."""
     try:
@@ -90,18 +109,11 @@ def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _write(
-    rules: Book,
-    place: tuple[str, str],
-    form: dict[str, Any] | None,
-    *,
-    present: Record | None,
-    owner: str,
-    by: str,
-) -> Record | None:
+def _write(rules: Book, change: Change, present: Record | None) -> Record | None:
     """Write a record and the entry that says so."""
+    place, form, owner = (change.kind, change.id), change.body, change.owner
     edition, made = (1, rules.now) if present is None else (present.edition + 1, micros(present.made))
-    rules.append("record", by, record=list(place), owner=owner, content=form, edition=edition)
+    rules.append("record", change.by, record=list(place), owner=owner, content=form, edition=edition)
     row = (*place, owner, "" if form is None else canonical(form), edition, made, rules.now)
     rules.do("DELETE FROM records WHERE kind = ? AND id = ?", *place)
     if form is not None:

@@ -20,6 +20,7 @@ from hushcount.errors import LedgerForeign, LedgerMissing, LedgerUnavailable
 from hushcount.ledger.boots import BootClock, this_boot
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
+from hushcount.ledger.records import Shown
 from hushcount.ledger.sql import SqlLedger
 from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Transaction, Value, utc_now
 from hushcount.ledger.windows import micros
@@ -263,6 +264,9 @@ class SqliteTransaction:
                 "ON CONFLICT (boot) DO UPDATE SET wall = excluded.wall, since = excluded.since",
                 *(here.id, self.now(), here.since),
             )
+
+    def show(self, shown: Shown) -> None:
+        """See `Transaction.show`. A file that others read is a file that others hold: nothing is shown in it."""
 
 
 def _make(path: Path, founding: Founding, clock: Clock) -> bool:

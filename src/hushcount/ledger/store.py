@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hushcount.errors import LedgerUnavailable
+from hushcount.ledger.records import Shown
 
 Clock: TypeAlias = Callable[[], datetime]
 Value: TypeAlias = str | int | bytes | None
@@ -66,6 +67,9 @@ class Transaction(Protocol):
 
     def anchor(self) -> None:
         """Note that an entry is written: `ahead` tells from here on. Part of this transaction."""
+
+    def show(self, shown: Shown) -> None:
+        """Write a table for other programs, or take it away; nothing where there is no place for one."""
 
 
 class Database(Protocol):

@@ -211,6 +211,11 @@ class FaultyTransaction:
         self._faulty.step()
         self._rows.anchor()
 
+    def show(self, shown) -> None:
+        """As the transaction does."""
+        self._faulty.step()
+        self._rows.show(shown)
+
     def fetch(self, sql, *values):
         """As the transaction does."""
         self._faulty.step()

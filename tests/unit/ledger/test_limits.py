@@ -114,6 +114,14 @@ def test_nothing_and_too_much_can_be_shown():
     assert show(Spent(rho=Decimal(-1)), limit, rounding="down").information == 0
 
 
+def test_what_is_left_of_a_limit_that_was_cut_below_what_was_spent_is_nothing():
+    """Also if one part of it has some left: with a delta below zero there is no epsilon to be had."""
+    left = Spent(rho=Decimal("0.01"), delta=Decimal("-9e-7"))
+    shown = show(left, rho_limit("0.1", "1e-7"), rounding="down")
+
+    assert (shown.epsilon, shown.calls) == (0.0, 0)
+
+
 def test_a_new_data_set_has_ten_standard_releases():
     """The starting limit holds ten releases of rho = 0.1 and delta = 1e-6 a month."""
     limit = ten_standard_releases()

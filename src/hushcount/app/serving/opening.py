@@ -18,6 +18,7 @@ from hushcount.app.serving.jobs.answering import Means
 from hushcount.app.serving.jobs.running import Runner, Telling
 from hushcount.app.serving.owners.grants import end_old_grants
 from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
+from hushcount.app.serving.questions.scheduling import Schedules
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Config, LedgerPlace
 from hushcount.app.serving.setup.keyfiles import read_key, read_password
@@ -54,11 +55,14 @@ def open_service(config: Config, *, telling: Telling | None = None) -> Service:
         keys = config.keys
         tokens_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
         served.meet()
-        runner.start()
+        service = Service(
+            config=config, setting=setting, served=served, stores=stores, runner=runner, tokens_key=tokens_key
+        )
+        runner.start(Schedules(service).tick)
     except BaseException:
         setting.close()
         raise
-    return Service(config=config, setting=setting, served=served, stores=stores, runner=runner, tokens_key=tokens_key)
+    return service
 
 
 def _chores(setting: Setting, state: Path | None) -> tuple[Callable[[], object], ...]:

@@ -74,6 +74,12 @@ def make_access(setting: Setting, folder: Path) -> Access:
     return Access(open=opened, stamp=stamp)
 
 
+def announced(setting: Setting, offer: Offer, day: str) -> str | None:
+    """The version that was announced for a day; None if nobody looked at the data on it."""
+    record = None if setting.ledger is None else setting.ledger.records.find(SNAPSHOT, f"{_digest(offer)} {day}")
+    return None if record is None else str(record.body["version"])
+
+
 class _Days:
     """Versions that are announced for a day."""
 

@@ -116,8 +116,9 @@ class Runner:
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
-    def start(self) -> None:
-        """Begin to tell that this worker lives, and to take up what others left."""
+    def start(self, *chores: Callable[[], object]) -> None:
+        """Begin to tell that this worker lives, and to take up what others left; with chores that need the service."""
+        self._chores += chores
         self._watch.start()
 
     @property

@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from hushcount.app.serving.owners.freezing import FREEZE
 from hushcount.errors import LedgerMismatch
 from hushcount.ledger.ledger import EVERY, Ledger, Page
 
-_FREEZE = "freeze"
 _WHY = (
     "the ledger is not the one that this service last wrote to: it was put back from a copy, or changed. What was "
     "spent since is not in it. An owner decides: raise or cut limits, then lift the freeze."
@@ -37,7 +37,7 @@ def freeze_if_restored(ledger: Ledger, path: Path, *, by: str) -> bool:
     kept = read_heads(path)
     if not missing_heads(ledger, kept, by=by):
         return False
-    ledger.records.put(_FREEZE, EVERY, {"why": _WHY}, owner=by, by=by)
+    ledger.records.put(FREEZE, EVERY, {"why": _WHY}, owner=by, by=by)
     return True
 
 

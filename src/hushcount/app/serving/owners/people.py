@@ -9,6 +9,7 @@ from typing import Any
 from hushcount.app.serving.callers.callers import GROUP, GROUP_ROLES, Caller, Serving, require
 from hushcount.app.serving.callers.invitations import refuse_reserved
 from hushcount.app.serving.callers.tokens import ledger_of, tokens_of
+from hushcount.app.serving.owners.freezing import FREEZE
 from hushcount.app.serving.owners.rules import EVERYTHING, Made, Named, Place, Rules, dataset_of, read_rules
 from hushcount.app.words import limit_words, whose
 from hushcount.errors import InvalidParameter
@@ -170,7 +171,7 @@ def _role_words(rules: Rules, person: str, dataset: Dataset, title: str) -> tupl
 
 def _freezes(service: Serving, dataset: Dataset, title: str) -> Iterator[str]:
     for place, words in ((dataset.id, repr(title)), (dataset.population, "its people"), (EVERY, "everything")):
-        record = ledger_of(service.setting).records.find("freeze", place)
+        record = ledger_of(service.setting).records.find(FREEZE, place)
         if record is not None:
             yield f"All questions about {words} are stopped since {record.changed:%Y-%m-%d %H:%M} UTC."
 

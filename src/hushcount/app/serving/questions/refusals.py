@@ -1,14 +1,12 @@
-"""Refusals for want of budget, as far as their caller may know of others: separate ones learn of themselves only."""
+"""Problems as far as their caller may know: separate analysts learn of themselves only, and places are the owners'."""
 
 from __future__ import annotations
 
-from fastapi import Request
-
-from hushcount.api.work import caller_of, service_of
-from hushcount.app.serving.callers.callers import role_on
+from hushcount.app.serving.callers.callers import Caller, role_on
 from hushcount.app.serving.owners.views import refusal_view, refusal_words
 from hushcount.app.serving.problems import Problem, problem_of, variant_form
 from hushcount.app.serving.questions.queries import viewer_of
+from hushcount.app.serving.service import Service
 from hushcount.app.words import in_releases
 from hushcount.errors import BudgetExhausted
 from hushcount.ledger.ledger import Refusal
@@ -21,13 +19,12 @@ _UNREADABLE = (
 _OWN = {"analyst": "your own budget", "token": "this token's cap"}
 
 
-def refusal_problem(request: Request, error: BudgetExhausted) -> Problem:
-    """A refusal as a problem; reads the caller's role."""
-    service, name = service_of(request), getattr(request.state, "dataset", None)
-    refusal = error.refusal
+def refusal_problem(service: Service, caller: Caller, error: BudgetExhausted, *, dataset: str | None) -> Problem:
+    """A refusal as a problem; reads the caller's role for the data set of this name."""
+    name, refusal = dataset, error.refusal
     if service.config.privacy.analysts == "colleagues" or name is None or not isinstance(refusal, Refusal):
         return problem_of(error)
-    viewer = viewer_of(service, caller_of(request), service.served.find(name))
+    viewer = viewer_of(service, caller, service.served.find(name))
     if not viewer.apart:
         return problem_of(error)
     form = refusal_view(refusal, viewer)
@@ -44,22 +41,22 @@ def refusal_problem(request: Request, error: BudgetExhausted) -> Problem:
     return Problem(code="budget-exhausted", detail=refusal_words(error, viewer), more=more)
 
 
-def seen_problem(request: Request, problem: Problem) -> Problem:
+def seen_problem(service: Service, caller: Caller, problem: Problem) -> Problem:
     """The problem that a job was left with. One that was kept for colleagues is cut down for separate analysts."""
     if problem.code == "store-failed":
-        return without_places(request, problem)
-    if problem.code != "budget-exhausted" or service_of(request).config.privacy.analysts == "colleagues":
+        return without_places(service, caller, problem)
+    if problem.code != "budget-exhausted" or service.config.privacy.analysts == "colleagues":
         return problem
     detail = "It did not fit into what was left when it was to run. Nothing was charged."
     kept = {name: problem.more[name] for name in ("asked", "ask") if name in problem.more}
     return Problem(code=problem.code, detail=detail, charged=problem.charged, more=kept)
 
 
-def without_places(request: Request, problem: Problem) -> Problem:
+def without_places(service: Service, caller: Caller, problem: Problem) -> Problem:
     """A failure of a store, for whoever does not own everything: where data lies, and what else, is not theirs to know.
 
     Reads the caller's role.
     """
-    if problem.charged is not False or role_on(service_of(request), caller_of(request), None) == "owner":
+    if problem.charged is not False or role_on(service, caller, None) == "owner":
         return problem
     return Problem(code=problem.code, detail=_UNREADABLE)
