@@ -24,7 +24,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo serve-demo test check bench bench-ledger bench-serve bench-spark lock clean postgres java
+.PHONY: help demo serve-demo test check bench bench-ledger bench-serve bench-spark lock clean kernels postgres java
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -39,8 +39,13 @@ serve-demo: $(SHOWN)  ## Start the service on a made-up log, ask it with curl as
 # all tests of Spark in one, since they share a session and a cluster: see tests/conftest.py. Without those of Spark:
 # make test ARGS="-m 'not spark'"
 # Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package.
-test: check postgres java  ## Run all checks, then all tests
+# The kernels are compiled beside the checks, once for all processes: see tests/kernels.py.
+test: postgres java  ## Run all checks, then all tests
+	@$(MAKE) --no-print-directory -j 2 check kernels
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --durations=10 $(ARGS)
+
+kernels: $(INSTALLED)
+	@$(BIN)/python -m tests.kernels
 
 # The ledger is tested on a real PostgreSQL: the tests start a private server of their own and stop it.
 postgres:

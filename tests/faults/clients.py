@@ -44,6 +44,27 @@ def dear_question(chance: random.Random) -> dict[str, Any]:
     return {**random_question(chance), "preset": "standard", "fresh": True}
 
 
+class Patience:
+    """Renewed by news of any client or worker: a slow machine gets the time that it needs, one that hangs does not."""
+
+    def __init__(self, server: Server, seconds: float) -> None:
+        self._server, self._seconds = server, seconds
+        self._deaths = len(server.place.kills)
+        self.renew()
+
+    def renew(self) -> None:
+        """There is news."""
+        self._since = time.monotonic()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing was heard for too long."""
+        if len(self._server.place.kills) > self._deaths:
+            self._deaths = len(self._server.place.kills)
+            self.renew()
+        return time.monotonic() > self._since + self._seconds
+
+
 @dataclass(slots=True)
 class Client:
     """One thread that asks, with everything that it began; `think` makes up its questions."""
@@ -106,15 +127,17 @@ class Client:
             key = self.chance.choice(list(self.jobs))
             self._exchange("cancel", key, call=("DELETE", f"/v1/queries/{self.jobs[key]}"))
 
-    def resolve(self, until: float) -> list[str]:
+    def resolve(self, patience: Patience) -> list[str]:
         """Ask again under each key until it is known what became of it; those of which it is never known."""
         lost = []
         for key in self.asked:
             while not self._release("retry", key, wait=5):
-                if time.monotonic() > until:
+                if patience.over:
                     lost.append(key)
                     break
                 time.sleep(0.1)
+            else:
+                patience.renew()
         return lost
 
     def _release(self, deed: str, key: str, wait: int | None = None) -> bool:

@@ -7,14 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.faults.checker import Ceilings, Verdict, check
-from tests.faults.clients import Client, random_question
+from tests.faults.clients import Client, Patience, random_question
 from tests.faults.server import ANALYSTS, CEILINGS, Server
 
 CLIENTS = 16
-_PATIENCE = 90.0
+# Without news.
+_PATIENCE = 60.0
+# No strike waits longer for clients that get no answers.
+_LONGEST = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +34,36 @@ class Storm:
         return check(events, server.place.facts(), ceilings)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """The clients at work, as whoever breaks the server sees them: a strike comes when there is something to strike."""
+
+    clients: tuple[Client, ...]
+    threads: tuple[threading.Thread, ...]
+
+    @property
+    def answers(self) -> int:
+        """How many requests had a response of any kind so far."""
+        return sum(event.status > 0 for client in self.clients for event in tuple(client.events))
+
+    def wait_for(self, holds: Callable[[], bool], *, longest: float = _LONGEST) -> None:
+        """Wait until something holds, or nobody is at work any more, or it takes too long."""
+        until = time.monotonic() + longest
+        while time.monotonic() < until and any(thread.is_alive() for thread in self.threads) and not holds():
+            time.sleep(0.05)
+
+    def work(self, answers: int, *, longest: float = _LONGEST) -> None:
+        """Let them get so many more responses: on a fast machine that is soon."""
+        enough = self.answers + answers
+        self.wait_for(lambda: self.answers >= enough, longest=longest)
+
+
+Strike: TypeAlias = Callable[[Crowd], None]
+
+
 def storm(
     server: Server,
-    nemesis: Sequence[Callable[[], None]],
+    nemesis: Sequence[Strike],
     *,
     seed: int,
     asks: int,
@@ -46,12 +76,12 @@ def storm(
         Client(number, ANALYSTS[number % len(ANALYSTS)], server, random.Random(seed * 1000 + number), think)
         for number in range(CLIENTS)
     )
-    threads = [threading.Thread(target=client.go, args=(stopping, asks)) for client in clients]
+    threads = tuple(threading.Thread(target=client.go, args=(stopping, asks)) for client in clients)
     for thread in threads:
         thread.start()
     try:
         for strike in nemesis:
-            strike()
+            strike(Crowd(clients=clients, threads=threads))
             server.keep()
     finally:
         stopping.set()
@@ -59,15 +89,15 @@ def storm(
             thread.join()
     server.keep()
     server.await_ready()
-    unresolved = _resolved(clients, time.monotonic() + patience)
+    unresolved = _resolved(clients, Patience(server, patience))
     return Storm(clients=clients, unresolved=tuple(unresolved), seconds=time.monotonic() - started)
 
 
-def _resolved(clients: Sequence[Client], until: float) -> list[str]:
+def _resolved(clients: Sequence[Client], patience: Patience) -> list[str]:
     lost: list[str] = []
 
     def resolve(client: Client) -> None:
-        lost.extend(client.resolve(until))
+        lost.extend(client.resolve(patience))
 
     threads = [threading.Thread(target=resolve, args=(client,)) for client in clients]
     for thread in threads:

@@ -15,23 +15,18 @@ from tests.postgres import running_cluster
 ASKS = 8
 # Of seventeen steps; which are reached in time depends on the machine, and the sweep goes through all of them.
 LEAST_KILLS = 8
-_LONGEST = 30.0
+# What is wrong for a while stays so until so many requests felt it, or so many seconds.
+FELT, A_WHILE = 8, 3.0
 
 
-def quietly(seconds: float):
-    """Let the clients work."""
-    return lambda: time.sleep(seconds)
+def quietly(answers: int):
+    """Let the clients work until so many more requests were answered."""
+    return lambda crowd: crowd.work(answers)
 
 
 def deaths(place: Place):
-    """Let the clients work until enough workers have died."""
-
-    def wait() -> None:
-        until = time.monotonic() + _LONGEST
-        while len(place.kills) < len(POINTS) and time.monotonic() < until:
-            time.sleep(0.1)
-
-    return wait
+    """Let the clients work until all workers have died that are to die, or there is nothing left to ask."""
+    return lambda crowd: crowd.wait_for(lambda: len(place.kills) >= len(POINTS))
 
 
 def report(name: str, ended: Storm, verdict: Verdict, server: Server) -> None:
@@ -50,17 +45,17 @@ def test_on_a_file(tmp_path):
     place.plan(*(f"{point} 2" for point in POINTS))
     with serving(place, silence=2, clock=str(clock)) as server:
 
-        def full():
+        def full(crowd):
             server.fill_disk((place.folder / "ledger.sqlite").stat().st_size)
-            time.sleep(1.5)
+            crowd.work(FELT, longest=A_WHILE)
             server.fill_disk(-1)
 
-        def wrong_clock():
+        def wrong_clock(crowd):
             clock.write_text(str(3 * 86400), encoding="utf-8")
-            time.sleep(1.5)
+            crowd.work(FELT, longest=A_WHILE)
             clock.write_text("0", encoding="utf-8")
 
-        ended = storm(server, [quietly(5), full, quietly(2), wrong_clock, deaths(place)], seed=1, asks=ASKS)
+        ended = storm(server, [quietly(16), full, quietly(8), wrong_clock, deaths(place)], seed=1, asks=ASKS)
         server.stop()
         verdict = ended.verdict(server)
         report("SQLite", ended, verdict, server)
@@ -77,22 +72,23 @@ def test_on_a_server(tmp_path):
         place = make_place(tmp_path / "place", ledger=proxy.address)
         with serving(place, silence=2) as server:
 
-            def crash():
+            def crash(_):
                 cluster.stop("immediate")
                 time.sleep(0.5)
                 cluster.start()
 
-            def cut():
-                proxy.cut("before", 6)
-                proxy.cut("after", 6)
+            def cut(_):
+                for _ in range(6):
+                    proxy.cut("before", 1)
+                    proxy.cut("after", 1)
                 proxy.cut_all()
 
-            def armed():
+            def armed(_):
                 place.plan(*(f"{point} 2" for point in POINTS))
                 for worker in server.workers():
                     server.kill(worker)
 
-            strikes = [quietly(4), cut, quietly(3), cut, quietly(1), crash, quietly(1), armed, deaths(place)]
+            strikes = [quietly(40), cut, quietly(40), cut, quietly(20), crash, quietly(10), armed, deaths(place)]
             ended = storm(server, strikes, seed=2, asks=ASKS)
             server.stop()
             verdict = ended.verdict(server)

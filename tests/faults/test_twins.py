@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from decimal import Decimal
 
 from tests.faults.checker import Verdict
@@ -12,7 +11,6 @@ from tests.faults.storm import storm
 
 # Room for six standard releases, for which sixteen clients ask at once.
 CEILINGS = {"dataset": Decimal("0.6"), "analyst": Decimal(10)}
-_LONGEST = 20.0
 
 
 def attacked(folder, **faults) -> Verdict:
@@ -21,10 +19,8 @@ def attacked(folder, **faults) -> Verdict:
     place.plan("after send 3", "after send 1000")
     with serving(place, silence=1, **faults) as server:
 
-        def death():
-            until = time.monotonic() + _LONGEST
-            while not place.kills and time.monotonic() < until:
-                time.sleep(0.05)
+        def death(crowd):
+            crowd.wait_for(lambda: bool(place.kills))
 
         ended = storm(server, [death], seed=3, asks=3, patience=8, think=dear_question)
         server.stop()

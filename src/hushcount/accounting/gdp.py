@@ -40,7 +40,12 @@ def epsilon(cost: Cost, total_delta: Number) -> float:
 
 def delta(cost: Cost, epsilon: Number) -> float:
     """The total delta, rounded up, at which `cost` is (epsilon, delta)-DP."""
-    return delta_of(spent(cost), epsilon, curve=lambda rho, level: convert.gdp_delta(convert.gaussian_mu(rho), level))
+    return delta_spent(spent(cost), epsilon)
+
+
+def delta_spent(charged: Spent, epsilon: Number) -> float:
+    """As `delta`, for a total that was charged before."""
+    return delta_of(charged, epsilon, curve=lambda rho, level: convert.gdp_delta(convert.gaussian_mu(rho), level))
 
 
 def _gaussian(event: Gaussian) -> Charge:
