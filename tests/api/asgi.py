@@ -1,4 +1,4 @@
-"""A client of an ASGI application in this process: one request in, one whole reply out. Each is held against the contract."""
+"""A client of an ASGI application in this process: one request in, one whole reply out, held against the contract."""
 
 from __future__ import annotations
 

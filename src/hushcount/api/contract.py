@@ -129,6 +129,7 @@ _TO_DATASET = (
 _OWN_WISH = {"wish": "$response.body#/id"}
 _HELD = {"reservation": "$response.body#/id"}
 _NAMED = {"question": "$response.body#/name"}
+_SAME = {"question": "$request.path.question"}
 _PUBLISHED = {"question": "$response.body#/published"}
 
 # By route, then by the status of the answer that leads on.
@@ -143,7 +144,7 @@ LEADS: Final[dict[str, dict[int, tuple[Lead, ...]]]] = {
     "GET /v1/datasets/{dataset}": {200: _TO_DATASET},
     "POST /v1/queries": {200: (*_to_query(), *_ANSWERED), 202: _to_query(open_=True)},
     "GET /v1/queries": {200: _to_query("$response.body#/data/0/id")},
-    "GET /v1/queries/{query}": {200: _ANSWERED, 202: _to_query(open_=True)},
+    "GET /v1/queries/{query}": {200: _ANSWERED},
     "POST /v1/batches": {
         200: _to_release("$response.body#/releases/0/id", rows="$response.body#/releases/0/rows"),
         202: _to_query(open_=True),
@@ -166,13 +167,9 @@ LEADS: Final[dict[str, dict[int, tuple[Lead, ...]]]] = {
     },
     "POST /v1/questions/{question}/release": {
         200: (
-            *_ANSWERED,
-            Lead(name="latest", to="GET /v1/questions/{question}/latest", given={"question": "$request.path.question"}),
-            Lead(
-                name="file",
-                to="GET /v1/questions/{question}/latest.{suffix}",
-                given={"question": "$request.path.question"},
-            ),
+            _ANSWERED[0],
+            Lead(name="latest", to="GET /v1/questions/{question}/latest", given=_SAME),
+            Lead(name="file", to="GET /v1/questions/{question}/latest.{suffix}", given={**_SAME, "suffix": "csv"}),
         ),
         202: _to_query(open_=True),
     },
@@ -196,6 +193,11 @@ LEADS: Final[dict[str, dict[int, tuple[Lead, ...]]]] = {
             Lead(name="look", to="GET /v1/requests/{wish}", given=_OWN_WISH),
             Lead(name="decide", to="POST /v1/requests/{wish}/decision", given=_OWN_WISH),
             Lead(name="withdraw", to="DELETE /v1/requests/{wish}", given=_OWN_WISH),
+            Lead(
+                name="why",
+                to="GET /v1/people/{person}/why",
+                given={"person": "$response.body#/who", "dataset": "$response.body#/dataset"},
+            ),
         )
     },
     "GET /v1/requests": {
@@ -204,14 +206,13 @@ LEADS: Final[dict[str, dict[int, tuple[Lead, ...]]]] = {
     "POST /v1/tokens": {
         201: (Lead(name="revoke", to="DELETE /v1/tokens/{token}", given={"token": "$response.body#/id"}),)
     },
-    "PUT /v1/people/{person}": {
+    "GET /v1/people": {
         200: (
             Lead(
-                name="why",
-                to="GET /v1/people/{person}/why",
-                given={"person": "$response.body#/name", "dataset": "$response.body#/dataset"},
+                name="invite",
+                to="POST /v1/people/{person}/invitation",
+                given={"person": "$response.body#/data/0/name"},
             ),
-            Lead(name="invite", to="POST /v1/people/{person}/invitation", given={"person": "$response.body#/name"}),
         )
     },
     "POST /v1/people/{person}/invitation": {
