@@ -60,7 +60,7 @@ REACHED = {
     "reader": {"GET /v1/datasets/{dataset}", "POST /v1/queries"},
 }
 # Walks in a round, steps in a walk, and rounds after which what was not reached cannot be reached.
-WALKS, STEPS, MOST_ROUNDS = 2, 16, 20
+WALKS, STEPS, MOST_ROUNDS = 2, 16, 40
 # So often a stranger tries what somebody has.
 TRIES = 3
 LIMITS = (
@@ -99,6 +99,7 @@ class Walking:
         stage: the service and its callers.
         failures: what failed inside.
         who: who walks.
+        prefer: whether it waits for answers.
         chance: chance, always the same.
         wrong: what was wrong.
         followed: how often each caller followed each link, with all that it names.
@@ -108,6 +109,7 @@ class Walking:
     stage: Stage
     failures: Failures
     who: str
+    prefer: str
     chance: random.Random
     wrong: list
     followed: Counter
@@ -122,14 +124,21 @@ class Walking:
 
     def step(self, given):
         """One request."""
-        call = Call(given, self.chance, next(NUMBERS))
+        call = Call(given, self.chance, number=next(NUMBERS), prefer=self.prefer)
         if call.named and self.who not in NOBODIES and call.route != "POST /v1/invitations":
             self.compare(call)
         reply = call.sent(self.stage.role(self.who))
         self.judge(call, reply, self.who)
+        if (call.route, reply.status) == ("POST /v1/questions", 201) and self.chance.random() < 0.6:
+            self.release(reply.form["name"])
         if call.named and reply.status < 300:
             self.followed[self.who, given.transition.id] += 1
         return StepOutput(_as_response(reply, given.case), given.case)
+
+    def release(self, name):
+        """Ask a saved question at once, so that it has a newest release wherever the walk goes with it."""
+        client, path = self.stage.role(self.who), f"/v1/questions/{quoted(name)}/release"
+        client.post(path, Idempotency_Key=f"first-{next(NUMBERS)}", Prefer="wait=5")
 
     def compare(self, call):
         """A stranger, who comes first, sees no difference between what is there and what never was."""
@@ -179,7 +188,7 @@ class Call:
         named: the texts that were taken from the answer before and are sent; empty if not all of them are.
     """
 
-    def __init__(self, step, chance, number):
+    def __init__(self, step, chance, *, number, prefer):
         case, self.template = step.case, step.case.path
         self.method, self.route = case.method.upper(), f"{case.method.upper()} {case.path}"
         by = {location.value for location, _ in step.applied_parameters}
@@ -197,7 +206,7 @@ class Call:
         given.pop("Authorization", None)
         self.headers = {
             "Idempotency-Key": f"key-{number}",
-            "Prefer": chance.choice(("respond-async", "wait=5", "wait=5")),
+            "Prefer": prefer,
             **given,
         }
         # An address of its own: whoever fails to accept an invitation too often is made to wait.
@@ -300,6 +309,8 @@ def walk(machine, number):
     """One round of walks; nothing may be wrong with it."""
     seed(number)(machine)
     machine.rule_order_seed = number
+    # By turns, so that jobs under way lead on as well as answers.
+    machine.prefer = ("wait=5", "respond-async")[number % 2]
     made = settings(
         max_examples=WALKS,
         stateful_step_count=STEPS,

@@ -273,4 +273,4 @@ def _schemas() -> tuple[dict[tuple[str, int], Any], dict[str, Any]]:
         for member in schema["properties"].values():
             # A title that says the member's name again.
             member.pop("title", None)
-    return {answer: schema for (answer, _), schema in by_answer.items()}, schemas  # type: ignore[misc]
+    return {answer: schema for (answer, _), schema in by_answer.items()}, schemas
