@@ -272,26 +272,38 @@ class Job(TypedDict):
     made: Moment
 
 
-class JobUnderWay(Job):
-    """A question that is not answered yet."""
+class UnderWay(TypedDict):
+    """It is not answered yet."""
 
     status: Literal["waiting", "running"]
     stage: str
     stopping: bool
 
 
-class JobDone(Job):
-    """A question that was answered, with where its answers are."""
+class Done(TypedDict):
+    """It was answered, and where its answers are."""
 
     status: Literal["done"]
     releases: Annotated[list[Annotated[str, Field(pattern="^/v1/releases/r_")]], Field(min_length=1)]
 
 
-class JobEnded(Job):
-    """A question that has no answer, and why."""
+class Ended(TypedDict):
+    """It has no answer, and why."""
 
     status: Literal["failed", "cancelled"]
     problem: Problem
+
+
+class JobUnderWay(Job, UnderWay):
+    """A question that is not answered yet."""
+
+
+class JobDone(Job, Done):
+    """A question that was answered, with where its answers are."""
+
+
+class JobEnded(Job, Ended):
+    """A question that has no answer, and why."""
 
 
 class Jobs(TypedDict):
@@ -308,15 +320,15 @@ class Fate(TypedDict):
     detail: str
 
 
-class FateUnderWay(JobUnderWay, Fate):
+class FateUnderWay(Job, UnderWay, Fate):
     """It is not known yet."""
 
 
-class FateDone(JobDone, Fate):
+class FateDone(Job, Done, Fate):
     """It was too late."""
 
 
-class FateEnded(JobEnded, Fate):
+class FateEnded(Job, Ended, Fate):
     """It has ended."""
 
 
