@@ -24,9 +24,9 @@ from hushcount.ledger.ledger import Account
 from tests.api.served import CANARY, ROLES, TOP, released
 
 CALLERS = (*ROLES, "stranger", "anybody")
-# So long the search may take in all; what is begun is ended. `test_links` takes about as long.
-SECONDS = 40.0
-_LOOKS = 4
+# So long the search may compute, however busy the machine is; what is begun is ended. `test_links` takes about as long.
+SECONDS = 30.0
+_LOOKS = 3
 _OTHER_STATUS = {("not-found", 405), ("not-json", 400)}
 
 
@@ -87,14 +87,14 @@ def failures():
 def test_nothing_fails_inside_and_every_refusal_is_a_known_problem(stage, known, failures):
     """Also with what no honest caller sends."""
     schema = schemathesis.openapi.from_dict(stage.anybody.get("/openapi.json").form)
-    until, calls = time.monotonic() + SECONDS, 0
+    until, calls = time.process_time() + SECONDS, 0
     # Limits last: an account whose limit was cut is over without anybody's fault.
     found = sorted((one.ok() for one in schema.get_all_operations()), key=_sets_limits)
     assert {(one.method.upper(), one.path) for one in found} == set(operations())
     for place, operation in enumerate(found):
         if _sets_limits(operation):
             accounts_hold(stage)
-        now = time.monotonic()
+        now = time.process_time()
         calls += _searched(stage, known, failures, operation, until=now + (until - now) / (len(found) - place))
     assert calls > 3 * len(found)
     assert stage.service.ledger.verify().problems == ()
@@ -125,7 +125,7 @@ def _searched(stage, known, failures, operation, *, until):
     def look(case, who, pick):
         nonlocal calls
         # Nothing is raised in here: a case that fails would be tried again on a service that has changed.
-        if time.monotonic() < until and not wrong:
+        if time.process_time() < until and not wrong:
             calls += 1
             path, reply = _call(case, stage.role(who), known, random.Random(pick))
             wrong.extend((who, operation.method, path, reply.status, reply.body[:500], why) for why in failures.kinds)
