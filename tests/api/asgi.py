@@ -1,4 +1,4 @@
-"""A client of an ASGI application in this process: one request in, one whole reply out. Nothing is installed for it."""
+"""A client of an ASGI application in this process: one request in, one whole reply out, held against the contract."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from urllib.parse import unquote, urlsplit
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from tests.api.keeping import broken
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A whole reply; header names are in lower case."""
+    """A whole reply; header names are in lower case. `broken` says what it breaks of the interface's contract."""
 
     status: int
     headers: dict[str, str]
     body: bytes
     parts: int
+    broken: str | None = None
 
     @property
     def form(self) -> Any:
@@ -68,8 +71,10 @@ class Client:
         return self.request("DELETE", path, headers=headers)
 
     def request(self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None) -> Reply:
-        """One exchange; a body of bytes is sent as it is, anything else as JSON."""
-        return self.begin(method, path, body, headers=headers).result(60)
+        """One exchange, which must keep to the contract; a body of bytes is sent as it is, anything else as JSON."""
+        reply = self.begin(method, path, body, headers=headers).result(60)
+        assert reply.broken is None, reply.broken
+        return reply
 
     def begin(
         self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None
@@ -115,9 +120,12 @@ class Client:
         await self.app(scope, receive, send)
         bodies = [one.get("body", b"") for one in got if one["type"] == "http.response.body"]
         start = next(one for one in got if one["type"] == "http.response.start")
+        told = {name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]}
+        status, whole, route = start["status"], b"".join(bodies), getattr(scope.get("route"), "path", None)
         return Reply(
-            status=start["status"],
-            headers={name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]},
-            body=b"".join(bodies),
+            status=status,
+            headers=told,
+            body=whole,
             parts=sum(1 for one in bodies if one),
+            broken=broken(method, route, status, media=told.get("content-type", ""), body=whole),
         )

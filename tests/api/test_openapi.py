@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
+import pytest
+
+from hushcount.api import bodies
+from hushcount.api.contract import ANSWERS
+from hushcount.api.forms import amounts, owners, questions, service
 from hushcount.api.reference import render
 from hushcount.app.serving.problems import CODES
+from tests.api.keeping import KEPT, broken
 
-KEPT = Path(__file__).parents[2] / "docs" / "openapi.json"
 # What may go wrong with any request; the others are told by their routes.
+# A problem has further members by its code; an OpenAPI document is what OpenAPI says.
+OPEN = {"Problem", "Interface"}
 ALWAYS = {"400", "401", "429", "500", "503"}
 
 
 def written(stage):
     """The interface as the service tells it."""
-    return stage.anybody.get("/openapi.json").form
+    reply = stage.anybody.get("/openapi.json")
+    assert reply.status == 200, reply.body
+    return reply.form
 
 
 def test_what_is_kept_is_what_the_service_says(stage):
@@ -47,12 +57,87 @@ def test_every_code_is_told_by_some_route(stage):
     assert {code for code in CODES if f"`{code}`" in text} == set(CODES)
 
 
-def test_bodies_refuse_what_they_do_not_know(stage):
-    """Every one of them, also within others."""
+def test_bodies_and_answers_are_closed(stage):
+    """Every one of them, also within others: what is not known is refused, and what is not told is not sent."""
     schemas = written(stage)["components"]["schemas"]
-    assert [
-        name for name, one in schemas.items() if name != "Problem" and one.get("additionalProperties") is not False
-    ] == []
+    assert {name for name, one in schemas.items() if one.get("additionalProperties") is not False} == OPEN
+
+
+def test_every_answer_of_json_has_a_form(stage):
+    """None is any object, and no form is there for nothing."""
+    told = {
+        (f"{verb.upper()} {path}", int(status)): reply.get("content", {}).get("application/json", {}).get("schema")
+        for path, verbs in written(stage)["paths"].items()
+        for verb, route in verbs.items()
+        for status, reply in route["responses"].items()
+        if status < "4"
+    }
+    formed = {place for place, schema in told.items() if schema is not None}
+
+    for place in formed:
+        kinds = told[place].get("anyOf", [told[place]])
+        assert all(set(kind) == {"$ref"} for kind in kinds), place
+    assert formed == {(route, status) for route, by in ANSWERS.items() for status, form in by.items() if form}
+
+
+def test_no_answer_has_the_name_of_a_body():
+    """One would be told as the other."""
+    sent = _classes(bodies)
+    left = _classes(amounts) | _classes(owners) | _classes(questions) | _classes(service)
+
+    assert {"Query", "Freeze"} <= sent
+    assert {"Release", "Frozen"} <= left
+    assert sent & left == set()
+
+
+def _classes(part):
+    return {name for name, kind in vars(part).items() if getattr(kind, "__module__", "") == part.__name__}
+
+
+TWINS = {
+    "a member more": {"fits": True, "more": 1, "who": "ana"},
+    "a member less": {"fits": True},
+    "another kind": {"fits": "yes", "more": 1},
+    "a number below its least": {"fits": True, "more": -1},
+}
+
+
+@pytest.mark.parametrize("form", TWINS.values(), ids=TWINS)
+def test_an_answer_that_breaks_its_form_is_noticed(form):
+    """The check of every reply can fail."""
+    told = {"media": "application/json", "body": json.dumps(form).encode()}
+    good = {**told, "body": b'{"fits":true,"more":null}'}
+
+    assert broken("POST", "/v1/budget/check", 200, **good) is None
+    assert broken("POST", "/v1/budget/check", 200, **told) is not None
+    assert broken("POST", "/v1/budget/check", 201, **good) is not None
+    assert broken("POST", "/v1/budget/check", 200, media="text/html", body=b"") is not None
+    assert broken("POST", "/v1/budget/nothing", 200, **good) is not None
+
+
+def test_exact_amounts_are_texts_and_others_are_numbers():
+    """As the forms say it: a sum of floats is no charge."""
+    proof = {"seq": 1, "hash": "a"}
+    good = {"charged": {"rho": "1E-7", "delta": "0"}, "proof": proof}
+    floats = {"charged": {"rho": 1e-7, "delta": 0}, "proof": proof}
+    found = [
+        broken("POST", "/v1/budget/update", 200, media="application/json", body=json.dumps(form).encode())
+        for form in (good, floats)
+    ]
+
+    assert [why is None for why in found] == [True, False]
+
+
+def test_half_a_sign_does_not_hide_what_is_wrong():
+    """An item may hold one; the validator cannot read it."""
+    body = b'{"id":"h_x","detail":"\\ud800 and \\\\ud800"'
+    whole, more = body + b"}", body + b',"more":1}'
+    found = [
+        broken("DELETE", "/v1/budget/reservations/{reservation}", 200, media="application/json", body=one)
+        for one in (whole, more)
+    ]
+
+    assert [why is None for why in found] == [True, False]
 
 
 def test_pages_that_load_scripts_from_elsewhere_are_off(stage):
@@ -61,8 +146,6 @@ def test_pages_that_load_scripts_from_elsewhere_are_off(stage):
 
 
 if __name__ == "__main__":
-    import tempfile
-
     from tests.api.served import staged
 
     with tempfile.TemporaryDirectory() as folder, staged(Path(folder)) as made:

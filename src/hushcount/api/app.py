@@ -28,9 +28,9 @@ from hushcount.api import (
     tokens,
     usage,
 )
+from hushcount.api.contract import complete
 from hushcount.api.edge import Edge, Observer
 from hushcount.api.life import life_of
-from hushcount.api.schemas import PROBLEM
 from hushcount.api.work import Worker
 from hushcount.app.serving.callers.rates import Rates
 from hushcount.app.serving.callers.signing import open_door
@@ -122,7 +122,6 @@ def described(app: FastAPI) -> dict[str, Any]:
         )
         parts = made.setdefault("components", {})
         schemas = parts.setdefault("schemas", {})
-        schemas["Problem"] = PROBLEM
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -133,5 +132,6 @@ def described(app: FastAPI) -> dict[str, Any]:
                     del verb["responses"]["422"]
                 if path.startswith("/v1/") and path != "/v1/invitations":
                     verb["security"] = [{"token": []}]
+        complete(made)
         app.openapi_schema = made
     return app.openapi_schema

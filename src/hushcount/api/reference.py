@@ -22,17 +22,20 @@ _WIDE = 118
 def render(openapi: Mapping[str, Any]) -> str:
     """The page of an OpenAPI document."""
     parts = [_HEAD, "## Routes", ""]
-    for path, methods in sorted(openapi["paths"].items()):
-        for method, route in methods.items():
-            parts += _route(method.upper(), path, route)
-    parts += ["## Bodies", ""]
+    routes = [
+        (method.upper(), path, route) for path, by in sorted(openapi["paths"].items()) for method, route in by.items()
+    ]
+    places = {route["operationId"]: f"{method} {path}" for method, path, route in routes}
+    for method, path, route in routes:
+        parts += _route(f"{method} {path}", route, places)
+    parts += ["## Bodies and answers", ""]
     for name, schema in sorted(openapi["components"]["schemas"].items()):
         parts += _schema(name, schema)
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _route(method: str, path: str, route: Mapping[str, Any]) -> Iterator[str]:
-    yield f"### `{method} {path}`"
+def _route(name: str, route: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[str]:
+    yield f"### `{name}`"
     yield ""
     yield from _wrapped(route.get("description") or route.get("summary") or "")
     for given in route.get("parameters", ()):
@@ -40,13 +43,27 @@ def _route(method: str, path: str, route: Mapping[str, Any]) -> Iterator[str]:
         yield from _wrapped(f"- `{given['name']}` ({given['in']}){told}", "  ")
     for content in route.get("requestBody", {}).get("content", {}).values():
         yield f"- body: [{_name(content['schema'])}](#{_name(content['schema']).lower()})"
-    good = [f"{code}: {_line(reply['description'])}" for code, reply in route["responses"].items() if code < "4"]
+    good = [f"{code}: {_line(reply['description'])}{_form(reply)}" for code, reply in _good(route)]
+    leads = [places[link["operationId"]] for _, reply in _good(route) for link in reply.get("links", {}).values()]
     bad = [f"{code} {_line(reply['description'])}" for code, reply in route["responses"].items() if code >= "4"]
     for line in good:
         yield from _wrapped(f"- {line}", "  ")
+    if leads:
+        yield from _wrapped(f"- leads on to: {', '.join(f'`{one}`' for one in sorted(set(leads)))}", "  ")
     if bad:
         yield from _wrapped(f"- problems: {'; '.join(bad)}", "  ")
     yield ""
+
+
+def _good(route: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(code, reply) for code, reply in route["responses"].items() if code < "4"]
+
+
+def _form(reply: Mapping[str, Any]) -> str:
+    """What the answer is, where it is JSON."""
+    schema = reply.get("content", {}).get("application/json", {}).get("schema", {})
+    names = [_name(one) for one in schema.get("anyOf", [schema]) if "$ref" in one]
+    return f" {' or '.join(f'[{name}](#{name.lower()})' for name in names)}" if names else ""
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
