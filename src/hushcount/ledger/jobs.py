@@ -125,8 +125,7 @@ class Jobs(Protocol):
         """Wish that a job stops; returns it as it stands then.
 
         A job that nobody ever ran is cancelled at once. One that is running or was begun may hold a reservation, so
-        its worker, or whoever claims it next, is told. What is finished stays as it is, but that the wish is noted:
-        whether it came too late shows when the end of the job does.
+        its worker, or whoever claims it next, is told. What is finished stays as it is.
 
         Raises:
             NotFound: there is no such job.

@@ -30,6 +30,7 @@ from hushcount.ledger.sql_catalog import SqlCatalog
 from hushcount.ledger.sql_history import SqlHistory
 from hushcount.ledger.sql_jobs import SqlJobs
 from hushcount.ledger.sql_records import SqlRecords
+from hushcount.ledger.sql_rules import SqlRules
 from hushcount.ledger.sql_watch import SqlWatch
 from hushcount.ledger.store import Database, Statement, Transaction, run
 from hushcount.ledger.watch import Watch
@@ -38,7 +39,7 @@ from hushcount.model.costs import Cost
 _T = TypeVar("_T")
 
 
-class SqlLedger(SqlHistory):
+class SqlLedger(SqlRules, SqlHistory):
     """A ledger in a database; implements `Ledger`. Safe to share between threads if the database is.
 
     Args:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from hushcount.ledger import history, replay
 from hushcount.ledger.ledger import Entry, Page, Proof, Use, Verdict
-from hushcount.ledger.sql_rules import SqlRules
 from hushcount.ledger.standing import require
+from hushcount.ledger.store import Database
 
 
-class SqlHistory(SqlRules):
+class SqlHistory:
     """The past of a ledger in a database; implements that part of `Ledger`."""
+
+    _database: Database
 
     def history(self, page: Page, *, by: str) -> tuple[Entry, ...]:
         """See `Ledger.history`."""

@@ -160,14 +160,14 @@ class SqlJobs:
                 []
                 if not is_name(id)
                 else transaction.fetch(
-                    "UPDATE jobs SET stop = 1, "  # noqa: S608 (own words)
-                    "changed = CASE WHEN state IN ('waiting', 'running') THEN ? ELSE changed END, "
+                    "UPDATE jobs SET stop = 1, changed = ?, "  # noqa: S608 (own words)
                     "state = CASE WHEN state = 'waiting' AND worker = '' THEN 'cancelled' ELSE state END "
-                    f"WHERE id = ? RETURNING {_LIST}",
+                    f"WHERE id = ? AND state IN ('waiting', 'running') RETURNING {_LIST}",
                     transaction.now(),
                     id,
                 )
             )
+            found = found or _by_id(transaction, id)
             if not found:
                 raise NotFound(f"there is no question {id!r}. Nothing was charged.")
             return _job(found[0], transaction.now())

@@ -159,7 +159,8 @@ def show(service: Service, job: Job) -> Shown:
     over = timing.kind == "fixed" and job.read >= job.made + timing.every
     if over and not (ended and in_time(timing, job.made, job.changed)):
         return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
-    hidden = Shown(job=job, state="running", stage=_UNDER_WAY, problem=None, moment=None)
+    # A wish to stop is noted of what runs alone, so that it would tell whether it does.
+    hidden = Shown(job=replace(job, stop=False), state="running", stage=_UNDER_WAY, problem=None, moment=None)
     if not ended and (timing.kind != "off" or service.config.privacy.analysts == "separate"):
         return hidden
     if not ended:
