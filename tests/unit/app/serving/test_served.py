@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -17,7 +18,7 @@ from hushcount.app.serving.data.shelves import Access
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.setting import Places
 from hushcount.app.wiring import make_setting
-from hushcount.engines.engine import Distributed
+from hushcount.engines.engine import Distributed, asking
 from hushcount.errors import StoreTimeout, UnreadableSource
 from tests.unit.app.made_engine import made_engine
 from tests.unit.app.serving.made_store import made_offer, write_csv
@@ -141,21 +142,31 @@ def test_a_file_that_vanished_is_refused_and_costs_nothing(tmp_path, setting):
     assert setting.ledger.verify() == spent
 
 
-def test_an_engine_of_many_machines_watches_over_itself():
-    """It is lent as it is: its questions are bound to the thread that asks."""
+def test_an_engine_of_many_machines_is_asked_in_the_thread_that_asks():
+    """Its questions are bound to that thread, so none is handed to another; it still counts as one of many machines."""
+    asked = []
 
     class Many:
         """Looks like one."""
 
+        @contextmanager
         def asking(self, say):
             """Watched."""
+            asked.append(threading.get_ident())
+            yield
+
+        def histogram(self, selection, *, bound=None, top=None):
+            """Nothing."""
+            asked.append(threading.get_ident())
 
         def close(self):
             """Nothing to do."""
 
     many = Many()
-    assert isinstance(many, Distributed)
     stores = Stores(Access(open=lambda offer: many, stamp=lambda offer, settled: None))
     with stores.lend(made_offer("/nowhere")) as engine:
-        assert engine is many
+        assert isinstance(engine, Distributed)
+        with asking(engine, lambda _: None):
+            engine.histogram(None)
+    assert asked == [threading.get_ident()] * 2
     stores.close()
