@@ -111,7 +111,7 @@ def _one(request: Request, name: str) -> Response:
 def _changed(request: Request, name: str, body: bodies.SavedChange) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = service.served.by_id(saved.find_saved(service, caller, name).dataset)
-    return answer(_form(request, saved.set_schedule(service, caller, offer, name, when=body.schedule)))
+    return answer(_form(request, saved.set_schedule(service, caller, offer, name=name, when=body.schedule)))
 
 
 def _listed(request: Request) -> Response:

@@ -51,7 +51,7 @@ def schedule(service, caller=ZOE, name="daily", **question):
 
 def again(service, caller=ZOE, name="daily"):
     """Set the schedule again."""
-    return saved.set_schedule(service, caller, service.served.find("events"), name, when="new data")
+    return saved.set_schedule(service, caller, service.served.find("events"), name=name, when="new data")
 
 
 def look(service, caller=ZOE, name="daily"):
@@ -297,7 +297,7 @@ def test_it_is_asked_no_more_when_it_is_taken_back_or_removed(service, config):
     schedule(service)
     schedule(service, name="other", k=2)
     offer = service.served.find("events")
-    saved.set_schedule(service, ZOE, offer, "daily", when=None)
+    saved.set_schedule(service, ZOE, offer, name="daily", when=None)
     saved.remove(service, ZOE, "other")
 
     assert look(service).schedule is None

@@ -117,7 +117,7 @@ def find_saved(service: Serving, caller: Caller, name: str) -> Saved:
     raise _missing(name)
 
 
-def set_schedule(service: Serving, caller: Caller, offer: Named, name: str, *, when: When | None) -> Saved:
+def set_schedule(service: Serving, caller: Caller, offer: Named, *, name: str, when: When | None) -> Saved:
     """Let a question of one's own be asked by itself, go on after it was stopped, or be asked no more.
 
     What was answered on the present data is not asked again.
