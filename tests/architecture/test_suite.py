@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.sources import ROOT
-from tests.conftest import thin_suites
+from tests.conftest import LONGEST_FIRST, thin_suites
 
 TINY = """
 [pytest]
@@ -111,6 +111,12 @@ def test_all_of_spark_runs_in_one_process(tiny):
     assert len(of_spark) == 1
     assert len(others) == 4
     assert of_spark | {process for _, process in others} == {"gw0", "gw1"}
+
+
+@pytest.mark.parametrize("place", LONGEST_FIRST)
+def test_what_begins_first_is_there(place):
+    """A file that was moved would begin somewhere among the others, and one process would wait for it at the end."""
+    assert (ROOT / place).exists()
 
 
 def test_lost_tests_of_a_folder_are_seen():
