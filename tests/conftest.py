@@ -23,19 +23,44 @@ settings.load_profile("ci" if IN_CI else "default")
 # Tests of Spark: in a folder of that name, in a test_spark.py, or with a parameter such as "spark csv". Their names are
 # all that the process knows which hands out the tests to others.
 _OF_SPARK = re.compile(r"/spark/|/test_spark\.py::|\[spark ")
-# What takes longest begins first, so that all processes end at about the same time. All of Spark is in one of them; the
-# other compiles the kernels meanwhile, in the first file after Spark's, and so both find them made.
-_FIRST = (
+# What takes longest begins first, so that all processes end at about the same time: all of Spark, which is in one of
+# them, then every other file of more than about fifteen seconds, each before those that take less. What is not named
+# here is soon done, and fills the end.
+LONGEST_FIRST = (
     "tests/integration/spark/",
     "tests/conformance/engines/test_spark.py",
+    "tests/conformance/engines/spark/",
     "tests/unit/engines/spark/",
+    "tests/architecture/test_spark.py",
     "tests/data/test_spark.py",
-    "tests/unit/mechanisms/",
     "tests/e2e/test_audit.py",
+    "tests/faults/test_storm.py",
+    "tests/api/test_fuzz.py",
+    "tests/integration/test_paper_month.py",
+    "tests/leaks/test_delays.py",
+    "tests/faults/",
+    "tests/deploy/test_systemd.py",
+    "tests/deploy/test_live.py",
+    "tests/integration/ledger/",
     "tests/data/",
-    "tests/privacy/",
-    "tests/conformance/",
+    "tests/unit/audit/system/",
     "tests/statistical/",
+    "tests/attacks_serving/test_strain.py",
+    "tests/architecture/test_suite.py",
+    "tests/conformance/engines/",
+    "tests/privacy/",
+    "tests/api/test_serve.py",
+    "tests/unit/engines/duckdb/",
+    "tests/laws/",
+    "tests/deploy/",
+    "tests/e2e/",
+    "tests/unit/app/test_intervals.py",
+    "tests/unit/engines/",
+    "tests/unit/weighting/",
+    "tests/unit/noise/",
+    "tests/architecture/",
+    "tests/attacks_serving/",
+    "tests/api/",
 )
 # What makes a run of pytest one of less than the whole suite, although it names no test.
 _NARROWING = ("ignore", "ignore_glob", "deselect", "lf")
@@ -67,7 +92,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 
 
 def _place(item: pytest.Item) -> int:
-    return next((n for n, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST))
+    return next((n for n, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start)), len(LONGEST_FIRST))
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # the runner has no types

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.sources import ROOT
-from tests.conftest import thin_suites
+from tests.conftest import LONGEST_FIRST, thin_suites
 
 TINY = """
 [pytest]
@@ -29,7 +29,8 @@ def pytest_run(*words: str, folder: Path = ROOT, **environment: str) -> subproce
     """Run pytest in a folder, in a process of its own."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(  # noqa: S603 (our own program, no outside input)
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *words],
+        # As in the suite, without the fuzzer's plugin: it would be most of what these runs take.
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:schemathesis", "-q", *words],
         cwd=folder,
         env={**environ, **environment},
         capture_output=True,
@@ -111,6 +112,12 @@ def test_all_of_spark_runs_in_one_process(tiny):
     assert len(of_spark) == 1
     assert len(others) == 4
     assert of_spark | {process for _, process in others} == {"gw0", "gw1"}
+
+
+@pytest.mark.parametrize("place", LONGEST_FIRST)
+def test_what_begins_first_is_there(place):
+    """A file that was moved would begin somewhere among the others, and one process would wait for it at the end."""
+    assert (ROOT / place).exists()
 
 
 def test_lost_tests_of_a_folder_are_seen():
