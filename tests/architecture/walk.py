@@ -18,6 +18,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from hushcount.cli.main import main
+from hushcount.mechanisms import mechanism
 from tests.architecture.sources import PACKAGE, ROOT
 
 LAYERS = (
@@ -77,6 +78,9 @@ def walk(action: Callable[[], Any]) -> Walk:
 
 def walk_command(home: Path, *words: str) -> Walk:
     """The walk of one command, with a home of its own."""
+
+    # Plans are kept within a process: what another test planned would not be drawn.
+    mechanism._kept.cache_clear()  # noqa: SLF001
 
     def ask() -> None:
         done = CliRunner().invoke(main, list(words), env={"HUSHCOUNT_HOME": str(home)})

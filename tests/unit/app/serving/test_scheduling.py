@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hushcount.app.budgets import make_limit
-from hushcount.app.serving.callers.callers import SERVICE, Caller
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
 from hushcount.app.serving.data.access import SNAPSHOT
 from hushcount.app.serving.jobs import running
@@ -22,7 +22,7 @@ from hushcount.app.serving.questions.publishing import known_form, publish
 from hushcount.app.serving.questions.scheduling import ask_scheduled
 from hushcount.app.serving.setup.config import Server
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted
-from hushcount.ledger.ledger import EVERY, Account, Page
+from hushcount.ledger.ledger import EVERY, SERVICE, Account, Page
 from tests.unit.app.serving.services import ADAM, OLGA, ZOE, make_config, running_service, write_log
 
 TOP = {"question": "top", "item": "article", "k": 3, "preset": "cautious"}
