@@ -78,7 +78,6 @@ def walk(action: Callable[[], Any]) -> Walk:
 
 def walk_command(home: Path, *words: str) -> Walk:
     """The walk of one command, with a home of its own."""
-
     # Plans are kept within a process: what another test planned would not be drawn.
     mechanism._kept.cache_clear()  # noqa: SLF001
 
