@@ -64,7 +64,7 @@ def test_questions_that_another_worker_left_are_counted_as_resumed(tmp_path, mon
     """One that a dead worker had is; one that was asked here is not. The ledger's time is told in coarse steps."""
     metrics = make_metrics()
     with staged(tmp_path) as stage:
-        monkeypatch.setattr(stage.service.runner, "run", lambda job: None)
+        monkeypatch.setattr(stage.service.runner, "run", lambda _, **how: None)
         reply = stage.analyst.begin(
             "POST", "/v1/queries", {**TOP, "mode": "release"}, headers={"Idempotency-Key": "lost", "Prefer": "wait=0"}
         ).result(30)

@@ -29,6 +29,7 @@ ANSWERS: Final[dict[str, dict[int, Any]]] = {
     "GET /v1/datasets/{dataset}": {200: service.Dataset},
     "PATCH /v1/datasets/{dataset}": {200: service.Dataset},
     "GET /v1/datasets/{dataset}/budget": {200: amounts.DatasetBudget},
+    "POST /v1/datasets/{dataset}/check": {200: owners.CheckPrice | owners.Checked},
     "POST /v1/datasets/{dataset}/freeze": {200: owners.Frozen},
     "GET /v1/datasets/{dataset}/published": {200: questions.SavedQuestions},
     "POST /v1/datasets/{dataset}/publish": {201: questions.Saved},
@@ -55,6 +56,8 @@ ANSWERS: Final[dict[str, dict[int, Any]]] = {
     "POST /v1/releases/{release}/derive": {200: questions.Derived},
     "POST /v1/questions": {201: questions.Saved},
     "GET /v1/questions": {200: questions.SavedQuestions},
+    "GET /v1/questions/{question}": {200: questions.Saved},
+    "PATCH /v1/questions/{question}": {200: questions.Saved},
     "DELETE /v1/questions/{question}": {204: None},
     "POST /v1/questions/{question}/release": {200: questions.Answered, 202: questions.JobUnderWay},
     "GET /v1/questions/{question}/latest": {200: questions.Release, 304: None},
@@ -154,6 +157,8 @@ LEADS: Final[dict[str, dict[int, tuple[Lead, ...]]]] = {
     },
     "POST /v1/questions": {
         201: (
+            Lead(name="look", to="GET /v1/questions/{question}", given=_NAMED),
+            Lead(name="schedule", to="PATCH /v1/questions/{question}", given=_NAMED),
             Lead(name="release", to="POST /v1/questions/{question}/release", given=_NAMED),
             Lead(name="latest", to="GET /v1/questions/{question}/latest", given=_NAMED),
             Lead(

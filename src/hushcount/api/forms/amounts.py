@@ -89,12 +89,27 @@ class Left(TypedDict):
     sentence: str
 
 
+class Releases(TypedDict):
+    """An amount in standard releases."""
+
+    releases: Number
+
+
+class Known(TypedDict):
+    """What a caller can know: what they paid for, and what others had published."""
+
+    own: Releases
+    published: Releases
+    sentence: str
+
+
 class DatasetBudget(TypedDict):
     """All accounts that the caller's questions on a data set are charged to."""
 
     dataset: str
     left: Left | None
     accounts: list[OwnAccount | SharedAccount]
+    known: Known | None
 
 
 class MyAccount(TypedDict):

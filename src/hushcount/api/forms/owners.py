@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from hushcount.api.forms.amounts import Charge, Exact, Moment, Number, Share, Whole
 from hushcount.app.serving.owners import wishes
+from hushcount.app.serving.questions import checking
 from hushcount.ledger.ledger import Kind, Role
 from hushcount.ledger.limits import Mode
 from hushcount.ledger.windows import Window
@@ -110,8 +112,8 @@ class Members(TypedDict):
     removed: list[str]
 
 
-class LimitNow(TypedDict):
-    """A limit as it is now; null in all but its words if there is none."""
+class LimitTerms(TypedDict):
+    """A limit; null in all but its words if there is none."""
 
     whose: str
     words: str
@@ -120,9 +122,16 @@ class LimitNow(TypedDict):
     delta: Exact | None
     window: Window | None
     mode: Mode | None
+    until: Moment | None
 
 
-class LimitInForce(LimitNow):
+class LimitNow(LimitTerms):
+    """A limit as it is now, and what is worth knowing of it."""
+
+    note: str | None
+
+
+class LimitInForce(LimitTerms):
     """A limit, and who set it."""
 
     people: str
@@ -137,6 +146,46 @@ class Limits(TypedDict):
 
     data: list[LimitInForce]
     next: None
+
+
+class CheckedFact(TypedDict):
+    """A declared fact, and whether it holds as far as noise lets it be told; null if it was not looked at."""
+
+    column: str
+    fact: checking.Kind
+    declared: int | str | None
+    enforced: bool
+    holds: bool | None
+    detail: str
+
+
+class _OfFacts(TypedDict):
+    dataset: str
+    facts: list[CheckedFact]
+    seen_from: Annotated[Whole | None, Field(description="So many people who break a fact are seen almost surely.")]
+    notes: list[str]
+
+
+class MostReleases(TypedDict):
+    """A price in standard releases."""
+
+    releases: Number
+    at_most: NotRequired[bool]
+
+
+class CheckPrice(_OfFacts):
+    """What a check of all declared facts would cost. Nothing was charged."""
+
+    mode: Literal["estimate"]
+    cost: MostReleases
+    fits: bool
+
+
+class Checked(_OfFacts):
+    """Declared facts held against the data."""
+
+    mode: Literal["release"]
+    cost: MostReleases
 
 
 class TriedLimit(TypedDict):

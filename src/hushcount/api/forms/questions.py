@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from hushcount.api.forms.amounts import Charge, Exact, Left, Moment, Number, Share, Whole
 from hushcount.api.forms.service import Preset, Problem
+from hushcount.app.serving.owners import schedules
 from hushcount.app.serving.questions.deriving import Deed
 from hushcount.model.costs import KINDS
 from hushcount.model.queries import Question
@@ -372,6 +373,33 @@ class AnsweredTogether(TypedDict):
     left: Left | None
 
 
+class LastRun(TypedDict):
+    """When a saved question was asked by itself last, and what became of it."""
+
+    at: Moment
+    state: schedules.RunState
+    query: str | None
+
+
+class LastProblem(TypedDict):
+    """Why it was not answered."""
+
+    code: str
+    detail: str
+
+
+class Schedule(TypedDict):
+    """When a saved question is asked by itself."""
+
+    when: schedules.When
+    since: Moment
+    stopped: Annotated[str | None, Field(description="Why it is not asked any more.")]
+    next: str
+    last_run: LastRun | None
+    last_problem: LastProblem | None
+    missed: Annotated[list[str], Field(description="Versions of the data that went by unasked.")]
+
+
 class Saved(TypedDict):
     """A saved question."""
 
@@ -383,6 +411,7 @@ class Saved(TypedDict):
     released: Moment | None
     published: Annotated[str | None, Field(description="The name under which all may read it.")]
     yours: bool
+    schedule: Schedule | None
 
 
 class SavedQuestions(TypedDict):

@@ -85,7 +85,7 @@ class SparkEngine:
         self._begin()
         if key not in self._fingerprints:
             self._fingerprints[key] = fingerprint(self._source, key)
-            self._check_stamp()
+            _check_stamp(self._source)
         return self._fingerprints[key]
 
     def sighting(self, key: bytes) -> Sighting:
@@ -97,7 +97,7 @@ class SparkEngine:
         """The identity of all rows; reads everything."""
         self._begin()
         rows, total = add_cells(self._source)
-        self._check_stamp()
+        _check_stamp(self._source)
         return rows_identity(key, rows=rows, total=total, version=lambda: self.fingerprint(key))
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class SparkEngine:
     def _begin(self) -> None:
         if not self._finalizer.alive:
             raise UnreadableSource(f"{self._source.name} was closed; open it again")
-        self._check_stamp()
+        _check_stamp(self._source)
         ship_package(self._source.session)
 
     def _rows(self, selection: Selection) -> _Frame:
@@ -176,16 +176,17 @@ class SparkEngine:
 
     def _check_unchanged(self) -> None:
         """Files by their stamps; the rows of all else by reading them once more."""
-        self._check_stamp()
+        _check_stamp(self._source)
         for key, before in self._fingerprints.items() if self._source.files is None else ():
             if fingerprint(self._source, key) != before:
                 raise UnreadableSource(
                     f"{self._source.name} changed since it was opened; open it again and ask once more"
                 )
 
-    def _check_stamp(self) -> None:
-        if self._source.files is not None:
-            self._source.files.check()
+
+def _check_stamp(source: SparkSource) -> None:
+    if source.files is not None:
+        source.files.check()
 
 
 def _close(source: SparkSource) -> None:
