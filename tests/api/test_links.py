@@ -68,7 +68,8 @@ LIMITS = (
     {"dataset": "events", "analyst": "nightly", "releases": "1"},
     {"dataset": "events", "analyst": "ana", "releases": "4"},
 )
-_COST = {"rho": "0.001"}
+# So little that walks never use a limit up.
+_COST = {"rho": "0.00001"}
 ASYNC = "respond-async"
 _WORDS = {"count", "top"}
 
