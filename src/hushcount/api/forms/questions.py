@@ -50,7 +50,8 @@ class LikeThis(TypedDict):
 class Change(TypedDict):
     """What to send in place of what was sent."""
 
-    preset: Preset
+    preset: NotRequired[Preset]
+    delta: NotRequired[str]
 
 
 class Cheaper(TypedDict):
