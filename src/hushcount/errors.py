@@ -159,9 +159,7 @@ class UnknownDataset(HushcountError, LookupError):
     def __init__(self, name: str, nearest: str | None = None) -> None:
         self.name, self.nearest = name, nearest
         guess = f" Did you mean {nearest!r}?" if nearest else ""
-        super().__init__(
-            f"the ledger knows no data set {name!r}.{guess} Nothing was charged."
-        )
+        super().__init__(f"the ledger knows no data set {name!r}.{guess} Nothing was charged.")
 
 
 class SeveralDatasets(HushcountError):
