@@ -72,7 +72,7 @@ def test_what_is_allowed_for_a_batch_is_for_all_of_it(fresh):
 
 def test_a_batch_that_got_dearer_after_it_was_looked_at_is_refused(fresh, monkeypatch):
     """What is held is held against what was allowed, whatever it seemed to cost when it was taken."""
-    monkeypatch.setattr("hushcount.app.serving.questions.queries._is_free", lambda *_: False)
+    monkeypatch.setattr("hushcount.app.serving.questions.queries._looked_at", lambda *_: None)
     refused = batch(fresh.analyst, COUNT, TOP, max_cost={"releases": 1})
     assert (refused.code, refused.form["charged"]) == ("over-max-cost", False)
     assert spent(fresh.analyst) == (0, "0")

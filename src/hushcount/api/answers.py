@@ -37,9 +37,15 @@ def joined(parts: Mapping[str, bytes]) -> bytes:
     return b"{" + b",".join(json.dumps(name).encode() + b":" + value for name, value in parts.items()) + b"}"
 
 
+_AS_IT_IS = frozenset((str, int, bool, type(None)))
+
+
 def _plain(value: Any) -> Any:  # noqa: ANN401  whatever a form holds
     """What JSON can hold: times as RFC 3339, exact amounts as texts, no number that is none."""
-    if isinstance(value, Mapping):
+    # Most of an answer is one of these; what is asked below takes longer than writing them.
+    if type(value) in _AS_IT_IS:
+        return value
+    if isinstance(value, dict | Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in value]
@@ -47,6 +53,4 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  whatever a form holds
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, Decimal):
         return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""A stored release as bytes, in each format: made once, since it never changes."""
+"""A stored release as bytes, in each format: made once for all who are given it, since it never changes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ MEDIA = {"json": JSON, **{name: media for name, (media, _) in FORMATS.items()}}
 
 def rendered(request: Request, found: Answered, form: str) -> Rendering:
     """A release in a format of `MEDIA`."""
+    stored = found.stored
 
     def make() -> Rendering:
-        marks = {} if found.stored.mode == "enforce" else {"limits": "tracked, not enforced"}
+        marks = {} if stored.mode == "enforce" else {"limits": "tracked, not enforced"}
         body = to_json(release_form(found)) if form == "json" else FORMATS[form][1](found.release, marks)
         return Rendering(body=body, media=MEDIA[form])
 
-    return worker_of(request).renderings.get((found.id, found.dataset, form), make)
+    moment = found.job.made.isoformat() if found.as_new else ""
+    made = worker_of(request).renderings.get(
+        (form, stored.entity, str(stored.number), stored.mode, found.dataset, moment), make
+    )
+    if form != "json":
+        return made
+    # Whoever was given it has a name of their own for it.
+    return Rendering(body=b'{"id":' + to_json(found.id) + b"," + made.body[1:], media=made.media)
 
 
 def split_name(name: str) -> tuple[str, str | None]:

@@ -14,6 +14,8 @@ def redact(text: str) -> str:
 
     A text that is one address as a whole is taken as a whole, since a password may hold spaces and quotes.
     """
+    if "://" not in text:
+        return text
     whole = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text)
     if whole is not None:
         return whole.group() + _place(text[whole.end() :])

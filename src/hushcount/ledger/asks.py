@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from hushcount.accounting import zcdp
@@ -320,4 +321,10 @@ def _row(values: tuple[Any, ...]) -> AskRow:
 
 def _answer(row: tuple[Any, ...]) -> Answer:
     number, version, cost, made, shown = row
-    return Answer(number=number, version=version, cost=Cost.from_json(json.loads(cost)), made=made, digest=shown)
+    return Answer(number=number, version=version, cost=_cost(cost), made=made, digest=shown)
+
+
+@lru_cache(maxsize=1024)
+def _cost(text: str) -> Cost:
+    """A cost as it was written; that of an answer is read whenever it is given again."""
+    return Cost.from_json(json.loads(text))

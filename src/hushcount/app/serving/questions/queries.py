@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -14,7 +16,7 @@ from hushcount.app.payment import Cheaper
 from hushcount.app.serving.callers.callers import Caller, require, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import new_id
-from hushcount.app.serving.jobs.answering import standard_releases
+from hushcount.app.serving.jobs.answering import lifetime, standard_releases
 from hushcount.app.serving.jobs.asking import Wanted, read_request, refuse_dear, want
 from hushcount.app.serving.jobs.tasks import Order, Task, flight_of
 from hushcount.app.serving.jobs.timing import in_time, visible
@@ -26,9 +28,9 @@ from hushcount.app.serving.questions.releases import made_up_form
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Timing
 from hushcount.app.words import in_releases
-from hushcount.errors import Busy, InvalidParameter, LedgerUnavailable, NotFound, OverMaxCost
+from hushcount.errors import Busy, HushcountError, InvalidParameter, LedgerUnavailable, NotFound, OverMaxCost
 from hushcount.ledger.jobs import Job, NewJob, State
-from hushcount.ledger.ledger import Quote
+from hushcount.ledger.ledger import Ask, Quote, StoredRelease
 from hushcount.ledger.refusal import error as refused
 
 MOST_QUESTIONS = 50
@@ -94,7 +96,7 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
     offer = service.served.granted(service, caller, name, "owner", "analyst", deed="release answers")
     # A retry joins what there is: it needs no room, and the data may have changed since.
     known = service.ledger.jobs.of_key(caller.name, key) is not None
-    free = not known and _is_free(service, caller, offer, order)
+    own = None if known else _looked_at(service, caller, offer, order)
     new = _new_job(service, caller, offer, order, key=key)
     try:
         job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
@@ -103,8 +105,11 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
         service.runner.doubt(new.id)
         raise
     if fresh and job.state == "running":
-        service.runner.run(job, here=free)
-        return (service.ledger.jobs.find(job.id) or job) if free else job
+        if own is None:
+            service.runner.run(job)
+            return job
+        service.runner.run(job, here=lambda: _given_again(service, own, order, key=key))
+        return service.ledger.jobs.find(job.id) or job
     if fresh:
         service.runner.park(job)
     elif _may_be_helped(job) and service.ledger.jobs.again(job.id, worker=service.runner.worker):
@@ -205,27 +210,36 @@ def _quoted(
     return wanted, service.ledger.check(wanted.ask)
 
 
-def _is_free(service: Service, caller: Caller, offer: Offer, order: Order) -> bool:
+def _given_again(service: Service, own: Sequence[Ask], order: Order, *, key: str) -> bool:
+    """Hand out what the ledger has of the caller's own; False if something is to be read after all."""
+    with suppress(HushcountError):
+        keyed = [replace(ask, key=order.key_of(key, place)) for place, ask in enumerate(own)]
+        return all(isinstance(held, StoredRelease) for held in service.ledger.reserve_all(keyed))
+    return False
+
+
+def _looked_at(service: Service, caller: Caller, offer: Offer, order: Order) -> list[Ask] | None:
     """Refuse what would be refused anyway, before a job is made of it. The reservations decide all the same.
 
     Returns:
-        whether all of it is the caller's already, so that nothing is read and nothing is charged.
+        the questions, if all of them are the caller's already, so that nothing is read and nothing is charged.
     """
     if service.runner.leaving:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service.stores.refuse_full(offer)
-    total, stored = Spent(), True
+    total, stored, asks = Spent(), True, list[Ask]()
     for task in order.tasks:
-        _, quote = _quoted(service, caller, offer, task, token=order.token)
+        wanted, quote = _quoted(service, caller, offer, task, token=order.token)
         if quote.refusal is not None:
             raise refused(quote.refusal)
         total, stored = total + quote.charge, stored and quote.stored
+        asks.append(replace(wanted.ask, lifetime=lifetime(offer)))
     if order.most is not None:
         most = checked_most(order.most)
         if total.rho > most.rho or total.delta > most.delta:
             asked = Decimal(f"{in_releases(total):.6g}")
             raise OverMaxCost("standard releases", asked=asked, most=Decimal(order.most))
-    return stored and total == Spent()
+    return asks if stored and total == Spent() else None
 
 
 def checked_most(said: str) -> Spent:

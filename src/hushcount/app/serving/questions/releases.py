@@ -91,11 +91,10 @@ def answered(service: Service, job: Job) -> tuple[Answered, ...]:
 
 
 def release_form(answered: Answered) -> dict[str, Any]:
-    """A release as API part 5.3 shows it."""
+    """A release as API part 5.3 shows it, but for its id."""
     release = answered.release
     receipt = release.receipt
     return {
-        "id": answered.id,
         "dataset": answered.dataset,
         **answer_form(release),
         "protects": f"everything that any one {receipt.user} did in {answered.dataset}",
