@@ -90,7 +90,9 @@ def _opened(database: SqliteDatabase, secret: str, path: Path, *, founded: bool)
 
 
 class SqliteDatabase:
-    """One SQLite file; implements `Database`. Threads take turns on one connection; a forked child opens its own.
+    """One SQLite file; implements `Database`. Threads take turns on one connection to write and on another to read.
+
+    So whoever looks waits for nobody whose commit is on its way to the disk.
 
     Args:
         path: a file that holds a ledger, or an empty draft that is to hold one.
@@ -103,14 +105,14 @@ class SqliteDatabase:
     def __init__(
         self, path: Path, *, clock: Clock = utc_now, boot: BootClock | None = None, draft: bool = False
     ) -> None:
-        self._path, self._clock, self._lock = path, clock, threading.RLock()
+        self._path, self._clock = path, clock
         self._boot = this_boot if boot is None and clock is utc_now else boot
-        self._draft = draft
         with _named(path):
             if not draft:
                 _refuse_foreign(path)
-        self._process = os.getpid()
-        self._connection = self._connect()
+        self._writer = _Seat(path, draft=draft)
+        # A draft is written and read in turn by one.
+        self._reader = self._writer if draft else _Seat(path, draft=False)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteTransaction]:
@@ -127,7 +129,7 @@ class SqliteDatabase:
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
         """See `Database.reading`."""
-        with self._transaction("BEGIN DEFERRED", self._boot) as transaction:
+        with self._transaction("BEGIN DEFERRED", self._boot, seat=self._reader) as transaction:
             yield transaction
 
     def upgrading(self) -> AbstractContextManager[SqliteTransaction]:
@@ -144,10 +146,11 @@ class SqliteDatabase:
 
     def scrub(self) -> None:
         """See `Database.scrub`."""
-        with self._lock:
+        with self._reader.turn, self._writer.turn:
             try:
-                self._connection.execute("VACUUM")
-                busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                connection = self._writer.current()
+                connection.execute("VACUUM")
+                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             except sqlite3.Error:
                 busy = 1
         if busy:
@@ -167,17 +170,20 @@ class SqliteDatabase:
 
     def seal(self) -> None:
         """Let a draft be used by many from now on; until here all of it is in the one file."""
-        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._writer.current().execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
         """See `Database.close`."""
-        with self._lock:
-            self._connection.close()
+        self._reader.close()
+        self._writer.close()
 
     @contextmanager
-    def _transaction(self, begin: str, boot: BootClock | None, *, durable: bool = True) -> Iterator[SqliteTransaction]:
-        with self._lock, _named(self._path):
-            connection = self._current()
+    def _transaction(
+        self, begin: str, boot: BootClock | None, *, durable: bool = True, seat: _Seat | None = None
+    ) -> Iterator[SqliteTransaction]:
+        seat = seat or self._writer
+        with seat.turn, _named(self._path):
+            connection = seat.current()
             # Said for every transaction, so that none relies on what the one before it left.
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             connection.execute(begin)
@@ -190,7 +196,19 @@ class SqliteDatabase:
                     connection.execute("ROLLBACK")
                 raise
 
-    def _current(self) -> sqlite3.Connection:
+
+class _Seat:
+    """A connection on which threads take turns; a forked child opens its own.
+
+    Attributes:
+        turn: whose it is.
+    """
+
+    def __init__(self, path: Path, *, draft: bool) -> None:
+        self._path, self._draft, self.turn = path, draft, threading.RLock()
+        self._process, self._connection = os.getpid(), self._connect()
+
+    def current(self) -> sqlite3.Connection:
         """The connection, if the file is still the one that it was opened on."""
         if self._process != os.getpid():
             # A connection must not be used across a fork; the parent's is left alone.
@@ -206,6 +224,11 @@ class SqliteDatabase:
                 "open it again; a budget must not start anew."
             )
         return self._connection
+
+    def close(self) -> None:
+        """Let go of it."""
+        with self.turn:
+            self._connection.close()
 
     def _connect(self) -> sqlite3.Connection:
         with _named(self._path):

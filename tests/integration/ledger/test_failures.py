@@ -66,11 +66,11 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
     held = ledger.reserve(ask("big"))
     with database.reading() as rows:
         pages = rows.fetch("PRAGMA page_count")[0][0]
-    database._connection.execute(f"PRAGMA max_page_count = {pages + 4}")  # noqa: SLF001 (a small disk)
+    database._writer.current().execute(f"PRAGMA max_page_count = {pages + 4}")  # noqa: SLF001 (a small disk)
     with pytest.raises(LedgerUnavailable, match=r"disk is full.*same key"):
         ledger.settle(held, cost(), payload=bytes(1 << 20))
     during = ledger.balance(dataset())
-    database._connection.execute("PRAGMA max_page_count = 1000000")  # noqa: SLF001
+    database._writer.current().execute("PRAGMA max_page_count = 1000000")  # noqa: SLF001
     release = ledger.settle(held, cost(), payload=bytes(1 << 20))
 
     assert during.spent == during.reserved == zcdp.spent(cost())

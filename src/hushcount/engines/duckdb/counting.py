@@ -29,8 +29,9 @@ from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.pairs import Pairs, item_bits
 from hushcount.engines.duckdb.selected import SelectedRows
 from hushcount.engines.duckdb.sql import spelled
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.sources import Source
-from hushcount.model.inputs import Histogram, Int64s
+from hushcount.model.inputs import Histogram, Int64s, Items
 
 _Cursor: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
 
@@ -65,13 +66,17 @@ def counted(cursor: Cursor, rows: SelectedRows, *, cap: int, top: int | None) ->
     """People per item, or rows up to the cap, largest first, ties by item."""
     if _pushes_down(rows) or _number_items(cursor, rows) > _MOST_ROWS:
         return _counted_in_sql(cursor, rows, cap, top)
-    return _encoded(cursor, rows).histogram(cap=cap, top=top)
+    pairs = _encoded(cursor, rows)
+    numbers, counts = pairs.largest(cap=cap, top=top)
+    complete = len(numbers) == pairs.width
+    items = _all_items(cursor)[numbers] if complete else _items(cursor, numbers)
+    return Histogram(items=items, counts=counts, complete=complete)
 
 
-def encoded(cursor: Cursor, rows: SelectedRows) -> Pairs:
-    """All rows as integers."""
+def incidence(cursor: Cursor, rows: SelectedRows) -> MemoryIncidence:
+    """Who has what, by way of all rows as integers."""
     _number_items(cursor, rows)
-    return _encoded(cursor, rows)
+    return _encoded(cursor, rows).incidence(_all_items(cursor))
 
 
 def _pushes_down(rows: SelectedRows) -> bool:
@@ -89,21 +94,35 @@ def _number_items(cursor: Cursor, rows: SelectedRows) -> int:
     return int(cursor.row("SELECT coalesce(sum(times), 0)::BIGINT FROM temp.things", [])[0])
 
 
+def _all_items(cursor: Cursor) -> Items:
+    """The texts of all items, in their order."""
+    items: Items = cursor.columns("SELECT item FROM temp.things ORDER BY id", [])["item"]
+    return items
+
+
+def _items(cursor: Cursor, numbers: Int64s) -> Items:
+    """The texts of some items by their numbers: each becomes an object of Python's, so only those that are wanted."""
+    wanted = "SELECT id, item FROM temp.things WHERE id IN (SELECT unnest(?::INTEGER[])) ORDER BY id"
+    found = cursor.columns(wanted, [numbers.tolist()])
+    items: Items = found["item"][np.searchsorted(found["id"], numbers)]
+    return items
+
+
 def _encoded(cursor: Cursor, rows: SelectedRows) -> Pairs:
-    items = cursor.columns("SELECT item FROM temp.things ORDER BY id", [])["item"]
-    low = _lowest(cursor, rows, len(items))
+    width = int(cursor.row("SELECT count(*) FROM temp.things", [])[0])
+    low = _lowest(cursor, rows, width)
     people = low if low is not None else _numbered_people(cursor, rows)
     code, joined = "code", "JOIN temp.people USING (person)"
     if low is not None:
         code, joined = f"(person::BIGINT - {spelled(str(low))}::BIGINT)", ""
     keys = cursor.columns(
-        f"SELECT {code} * {1 << item_bits(len(items))} + id AS key "  # noqa: S608
+        f"SELECT {code} * {1 << item_bits(width)} + id AS key "  # noqa: S608
         f"FROM ({rows.sql}) {joined} JOIN temp.things USING (item)",
         rows.parameters,
     )["key"]
     keys = np.require(keys, np.int64, ["OWNDATA", "WRITEABLE"])
     keys.sort()
-    return Pairs(items=items, people=people, keys=keys)
+    return Pairs(width=width, people=people, keys=keys)
 
 
 def _lowest(cursor: Cursor, rows: SelectedRows, n_items: int) -> int | None:

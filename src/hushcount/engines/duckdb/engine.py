@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hushcount.engines.checking import check_selection
 from hushcount.engines.duckdb.attempts import attempt
-from hushcount.engines.duckdb.counting import Cursor, counted, encoded
+from hushcount.engines.duckdb.counting import Cursor, counted, incidence
 from hushcount.engines.duckdb.loading import Copying, Loaded, load
 from hushcount.engines.duckdb.recognising import add_cells, fingerprint
 from hushcount.engines.duckdb.selected import SelectedRows, select_rows
@@ -159,18 +159,18 @@ class DuckdbEngine:
                 found = counted(cursor, rows, cap=selection.per_item_cap, top=top)
                 self._check_bytes()
                 return found
-            pairs = encoded(cursor, rows)
+            held = incidence(cursor, rows)
             self._check_bytes()
-        return pairs.incidence().histogram(top, bound=bound, cap=selection.per_item_cap)
+        return held.histogram(top, bound=bound, cap=selection.per_item_cap)
 
     def incidence(self, selection: Selection) -> MemoryIncidence:
         """Who has what, in memory."""
         if selection.per_item_cap != 1:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         with self._asking() as cursor:
-            pairs = encoded(cursor, self._rows(cursor, selection))
+            held = incidence(cursor, self._rows(cursor, selection))
             self._check_bytes()
-        return pairs.incidence()
+        return held
 
     def close(self) -> None:
         """Wait for questions under way, then close the database and remove the folder for spilled rows."""

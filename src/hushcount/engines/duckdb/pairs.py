@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.model.amounts import whole
-from hushcount.model.inputs import Histogram, Int64s, Items
+from hushcount.model.inputs import Int64s, Items
 
 
 def item_bits(n_items: int) -> int:
@@ -22,36 +22,35 @@ class Pairs:
     """The rows that count, encoded.
 
     Attributes:
-        items: texts of the items, distinct, sorted, each of them in some row.
+        width: how many items there are; each is in some row, and they are numbered in the order of their texts.
         people: the person of each code; or the integer that code 0 stands for, code 1 for the next, and so on.
-        keys: one for each row: code of the person * 2^item_bits + position of the item. Sorted.
+        keys: one for each row: code of the person * 2^item_bits + number of the item. Sorted.
     """
 
-    items: Items
+    width: int
     people: Items | Int64s | int
     keys: Int64s
 
-    def histogram(self, *, cap: int, top: int | None) -> Histogram:
-        """People per item, or rows up to the cap, largest first, ties by item."""
+    def largest(self, *, cap: int, top: int | None) -> tuple[Int64s, Int64s]:
+        """The numbers of items and their people, or rows up to the cap, largest first, ties by item."""
         distinct, times = self._distinct()
         # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
         often = None if cap == 1 else np.minimum(times, cap)
-        width = len(self.items)
-        count = np.bincount(self._items_of(distinct), weights=often, minlength=width).astype(np.int64, copy=False)
+        count = np.bincount(self._items_of(distinct), weights=often, minlength=self.width).astype(np.int64, copy=False)
         rows = np.argsort(-count, kind="stable")
         if top is not None:
             rows = rows[: whole("top", top)]
-        return Histogram(items=self.items[rows], counts=count[rows], complete=len(rows) == width)
+        return rows, count[rows]
 
-    def incidence(self) -> MemoryIncidence:
-        """Who has what, as compressed rows."""
+    def incidence(self, items: Items) -> MemoryIncidence:
+        """Who has what, as compressed rows; `items` are the texts of all items in their order."""
         distinct, times = self._distinct()
-        bits = item_bits(len(self.items))
+        bits = item_bits(self.width)
         starts = np.flatnonzero(_changes(distinct >> bits))
         codes = distinct[starts] >> bits
         return MemoryIncidence(
             users=codes + self.people if isinstance(self.people, int) else self.people[codes],
-            items=self.items,
+            items=items,
             offsets=np.append(starts, len(distinct)),
             ids=self._items_of(distinct),
             times=times,
@@ -60,7 +59,7 @@ class Pairs:
     def _items_of(self, keys: Int64s) -> npt.NDArray[np.int32]:
         # Written as int32 at once: a further array of this length costs as much as the arithmetic.
         items = np.empty(len(keys), dtype=np.int32)
-        return np.bitwise_and(keys, (1 << item_bits(len(self.items))) - 1, out=items, casting="unsafe")
+        return np.bitwise_and(keys, (1 << item_bits(self.width)) - 1, out=items, casting="unsafe")
 
     def _distinct(self) -> tuple[Int64s, Int64s]:
         """Each key once, and how often it occurs."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hushcount.app.serving.data.refusals import late
 from hushcount.app.serving.data.shelves import Held
+from hushcount.app.serving.data.urgency import give_way
 from hushcount.engines.engine import Distributed, Engine, Interruptible, asking
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Incidence
@@ -116,6 +117,7 @@ class Loan:
             self._ended()
 
     def _run(self, answer: Future[_T], action: Callable[[], _T]) -> None:
+        give_way()
         try:
             found = action()
         except BaseException as error:  # noqa: BLE001  raised again where it is waited for

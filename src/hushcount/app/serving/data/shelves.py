@@ -17,6 +17,7 @@ from typing import Any
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.data.refusals import busy, late
 from hushcount.app.serving.data.stamps import Stamp
+from hushcount.app.serving.data.urgency import give_way
 from hushcount.engines.engine import Engine
 from hushcount.errors import UnreadableSource
 
@@ -130,6 +131,8 @@ class Shelf:
 
     def _open(self, offer: Offer, opening: Future[Held]) -> None:
         """Open the data. Its stamp is taken before, so that a change in between opens it once more."""
+        # An engine's own threads are begun here, and are as urgent as this one.
+        give_way()
         try:
             stamp = self._access.stamp(offer, True)  # noqa: FBT003
             held = Held(engine=self._access.open(offer), stamp=stamp)

@@ -111,7 +111,7 @@ class StoreConfig:
     master: str | None = None
     snapshot: Snapshot = "none"
     timeout: timedelta = timedelta(seconds=60)
-    max_running: int = 4
+    max_running: int = 2
     max_waiting: int = 100
 
 

@@ -1,0 +1,22 @@
+"""Urgency: threads that read much let those go first who only want to know something."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import suppress
+
+# Of a processor that both want, whoever gives way has a quarter.
+_LATER = 5
+
+
+def give_way() -> None:
+    """Let this thread, and every thread that it starts, go after others of this machine; for good.
+
+    A balance is looked at while fifty questions run, and their store's threads would take all of the processor. Python
+    knows no urgency; Linux has one for each thread, which others have for a whole process, so there nothing is done.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LATER)
