@@ -82,6 +82,11 @@ _CANONICAL = (
     "SELECT number, version, cost, made, digest FROM releases "
     "WHERE entity = ? AND version = ? AND query = ? AND canonical = 1"
 )
+_LIKE = (
+    "SELECT r.number, r.version, r.cost, r.made, r.digest FROM releases r JOIN asks a "
+    "ON r.entity = a.entity AND r.version = a.version AND r.query = a.query "
+    "WHERE a.entity = ? AND a.number = ? AND r.canonical = 1"
+)
 # Whoever paid for it has it.
 _HAD = " AND EXISTS (SELECT 1 FROM holders h WHERE h.entity = releases.entity AND h.number = releases.number)"
 # A row of `releases` without its entity, its number and its bytes.
@@ -238,14 +243,25 @@ def next_due(book: Book) -> int | None:
 
 def canonical_answer(book: Book, version: str, query: str, *, shown: bool = False) -> Answer | None:
     """The stored answer to this question on this data version; with `shown`, not if all who asked for it are veiled."""
-    sql, values = of_question(book, version, query, shown=shown)
+    sql, values = of_question(book.entity, version, query, shown=shown)
     found = book.transaction.fetch(sql, *values)
     return _answer(found[0]) if found else None
 
 
-def of_question(book: Book, version: str, query: str, *, shown: bool = False) -> Statement:
+def of_question(entity: str, version: str, query: str, *, shown: bool = False) -> Statement:
     """What `canonical_answer` fetches."""
-    return f"{_CANONICAL}{_HAD if shown else ''}", (book.entity, version, query)
+    return f"{_CANONICAL}{_HAD if shown else ''}", (entity, version, query)
+
+
+def answer_like(book: Book, number: int) -> Answer | None:
+    """The stored answer to the question of an ask, on its data version."""
+    found = book.transaction.fetch(_LIKE, book.entity, number)
+    return _answer(found[0]) if found else None
+
+
+def like(entity: str, number: int) -> Statement:
+    """What `answer_like` fetches."""
+    return _LIKE, (entity, number)
 
 
 def answer(book: Book, number: int) -> Answer:

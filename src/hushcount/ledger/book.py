@@ -88,16 +88,10 @@ class Book:
         wanted = list(payers)
         missing = [payer for payer in wanted if payer not in self.states]
         if missing:
-            sql, values = self.accounts(missing)
+            sql, values = accounts(self.entity, missing)
             found = self.transaction.fetch(sql, *values)
             self.states.update({(row[0], row[1]): from_row(row) for row in found})
         return [self.states.setdefault(payer, State(*payer)) for payer in wanted]
-
-    def accounts(self, payers: Sequence[Payer]) -> Statement:
-        """What `load` fetches."""
-        marks = " OR ".join("(kind = ? AND name = ?)" for _ in payers)
-        sql = f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})"  # noqa: S608 (names from above)
-        return sql, (self.entity, *(part for payer in payers for part in payer))
 
     def save(self, state: State) -> None:
         """Note that an account changed; it is written once, by `flush`."""
@@ -106,27 +100,18 @@ class Book:
     def limits(self, payers: Iterable[Payer]) -> dict[Payer, Limit]:
         """The limit in force for each account that has one: its own, else the data set's rule, else the general one."""
         wanted = list(payers)
-        sql, values = self.rules(wanted)
+        sql, values = rules(self.entity, wanted)
         found = self.transaction.fetch(sql, *values)
-        rules = {(entity, kind, name): body for entity, kind, name, body in found}
+        bodies = {(entity, kind, name): body for entity, kind, name, body in found}
         chosen = {}
         for kind, name in wanted:
             for place in ((self.entity, name), (EVERY, name), (self.entity, EVERY), (EVERY, EVERY)):
-                body = rules.get((place[0], kind, place[1]))
+                body = bodies.get((place[0], kind, place[1]))
                 limit = None if body is None else limits.in_force(limits.from_json(json.loads(body)), self.now)
                 if limit is not None:
                     chosen[kind, name] = limit
                     break
         return chosen
-
-    def rules(self, payers: Sequence[Payer]) -> Statement:
-        """What `limits` fetches. All columns of the key are named, so that the rules of other people are not read."""
-        names = sorted({name for _, name in payers} | {EVERY})
-        sql = (
-            "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608 (marks alone)
-            f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({', '.join('?' for _ in names)})"
-        )
-        return sql, (self.entity, EVERY, *names)
 
     def balance(self, state: State, limit: Limit | None) -> Balance:
         """An account as people read it: a window that is over shows as renewed."""
@@ -162,6 +147,23 @@ class Book:
         self.appended = False
         self.writes.clear()
         self.touched.clear()
+
+
+def accounts(entity: str, payers: Sequence[Payer]) -> Statement:
+    """What `Book.load` fetches."""
+    marks = " OR ".join("(kind = ? AND name = ?)" for _ in payers)
+    sql = f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})"  # noqa: S608 (names from above)
+    return sql, (entity, *(part for payer in payers for part in payer))
+
+
+def rules(entity: str, payers: Sequence[Payer]) -> Statement:
+    """What `Book.limits` fetches. All columns of the key are named, so that the rules of other people are not read."""
+    names = sorted({name for _, name in payers} | {EVERY})
+    sql = (
+        "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608 (marks alone)
+        f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({', '.join('?' for _ in names)})"
+    )
+    return sql, (entity, EVERY, *names)
 
 
 def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:

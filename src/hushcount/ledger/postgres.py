@@ -267,7 +267,9 @@ class PostgresTransaction:
 
     def send(self, statements: Sequence[Statement]) -> None:
         """See `Transaction.send`."""
-        self._sent.update(zip(statements, self._exchange(statements), strict=True))
+        missing = [one for one in statements if one not in self._sent]
+        if missing:
+            self._sent.update(zip(missing, self._exchange(missing), strict=True))
 
     def now(self) -> int:
         """See `Transaction.now`. The server's clock, so that it does not matter which machine asks."""

@@ -11,13 +11,13 @@ from hushcount.errors import CostOverrun, InvalidParameter, KeyReused, NotPermit
 from hushcount.ledger import asks, refusal
 from hushcount.ledger.accounts import Payer, State
 from hushcount.ledger.asks import Answer, AskRow
-from hushcount.ledger.book import Book, look
+from hushcount.ledger.book import Book, accounts, look, rules
 from hushcount.ledger.ledger import SILENT, Account, Ask, Balance, Quote, Refusal, Reservation, StoredRelease
 from hushcount.ledger.limits import Limit, Mode, more_like
 from hushcount.ledger.names import is_name, named
 from hushcount.ledger.settling import may_settle_late, within
 from hushcount.ledger.standing import accounts_of, refuse_frozen, standing, standing_statement
-from hushcount.ledger.store import Transaction
+from hushcount.ledger.store import Statement, Transaction
 from hushcount.ledger.windows import SHOWN, moment
 
 
@@ -71,7 +71,7 @@ def validate(ask: Ask) -> None:
 
 def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision:
     """What the ask would be charged, to whom, and who refuses. Changes nothing that is written."""
-    _send(book, ask)
+    book.transaction.send(looked_up(book.entity, ask))
     person = standing(book.transaction, ask.analyst, book.entity, dataset=ask.dataset)
     if person.role in silent:
         reads = "the ledger" if person.role == "auditor" else "what was published"
@@ -109,17 +109,15 @@ def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision
     )
 
 
-def _send(book: Book, ask: Ask) -> None:
-    """Say what `decide` fetches, as far as it is known before the asker's groups are."""
-    payers = accounts_of(ask.analyst, (), book.entity, token=ask.token)
-    book.transaction.send(
-        [
-            standing_statement(ask.analyst, book.entity, ask.dataset),
-            *([] if ask.fresh else [asks.of_question(book, ask.version, asks.query_digest(ask), shown=True)]),
-            book.accounts(payers),
-            book.rules(payers),
-        ]
-    )
+def looked_up(entity: str, ask: Ask) -> list[Statement]:
+    """What `decide` fetches, as far as it is known before the asker's groups are."""
+    payers = accounts_of(ask.analyst, (), entity, token=ask.token)
+    return [
+        standing_statement(ask.analyst, entity, ask.dataset),
+        *([] if ask.fresh else [asks.of_question(entity, ask.version, asks.query_digest(ask), shown=True)]),
+        accounts(entity, payers),
+        rules(entity, payers),
+    ]
 
 
 def quote(book: Book, ask: Ask) -> Quote:

@@ -11,9 +11,11 @@ from hushcount.errors import InvalidParameter, ReservationClosed
 from hushcount.ledger import asks
 from hushcount.ledger.accounts import Payer
 from hushcount.ledger.asks import Answer, AskRow
-from hushcount.ledger.book import NEVER, Book
+from hushcount.ledger.book import NEVER, Book, accounts
 from hushcount.ledger.chain import digest
 from hushcount.ledger.ledger import Reservation, Shows, StoredRelease
+from hushcount.ledger.standing import accounts_of
+from hushcount.ledger.store import Statement
 from hushcount.ledger.windows import micros, moment
 from hushcount.model.costs import Cost
 
@@ -94,11 +96,17 @@ def settle(
     if actual.rho > held.rho or actual.delta > held.delta:
         return None, _overrun(book, row, actual)
     veiled = veiled and row.state == "open"
-    book.transaction.send([asks.of_question(book, row.version, row.query), book.accounts(row.payers)])
-    shared = asks.canonical_answer(book, row.version, row.query)
+    book.transaction.send([asks.like(book.entity, row.number), accounts(book.entity, row.payers)])
+    shared = asks.answer_like(book, row.number)
     if shared is not None and not row.fresh and within(shared.spent, held):
         return _join(book, row, shared, veiled=veiled), ""
     return _store(book, row, cost=cost, payload=payload, first=shared is None, veiled=veiled), ""
+
+
+def looked_up(reservation: Reservation) -> list[Statement]:
+    """What `settle` fetches, as far as it is known before the ask is."""
+    payers = accounts_of(reservation.analyst, (), reservation.entity)
+    return [asks.like(reservation.entity, reservation.number), accounts(reservation.entity, payers)]
 
 
 def unveil(book: Book, analyst: str, keys: Sequence[str], *, shows: Shows) -> datetime | None:

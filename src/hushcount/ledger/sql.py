@@ -55,6 +55,8 @@ class SqlLedger(SqlRules, SqlHistory):
         self.jobs: Jobs = SqlJobs(database)
         self.watch: Watch = SqlWatch(database)
         self.founded, self.migrated = founded, migrated
+        # The population in which each data set was met last.
+        self._homes: dict[str, str] = {}
         # Whoever forgets to close it lets go of the database when the ledger is forgotten; not at exit, where a forked
         # process could end a conversation that is its parent's.
         weakref.finalize(self, database.close).atexit = False
@@ -83,9 +85,14 @@ class SqlLedger(SqlRules, SqlHistory):
         if len(datasets) != 1:
             raise InvalidParameter("asks", f"about {len(datasets)} data sets", "about one data set")
         dataset = datasets.pop()
+        first, following = asks[0], [of_key(ask.analyst, ask.key) for ask in asks]
+        if dataset in self._homes:
+            # Most likely the data set is still where it was; if not, what is asked for here is not looked at.
+            following += reserving.looked_up(self._homes[dataset], first)
 
         def verb(transaction: Transaction) -> tuple[Reservation | StoredRelease, ...]:
-            book = open_population(transaction, dataset, following=[of_key(ask.analyst, ask.key) for ask in asks])
+            book = open_population(transaction, dataset, following=following)
+            self._homes[dataset] = book.entity
             settling.sweep(book)
             return tuple(reserving.reserve(book, ask) for ask in asks)
 
@@ -106,6 +113,7 @@ class SqlLedger(SqlRules, SqlHistory):
             self._database,
             reservation,
             lambda book: settling.settle(book, reservation, cost=cost, payload=payload, veiled=veiled),
+            following=settling.looked_up(reservation),
         )
         if release is None:
             raise CostOverrun(problem)
@@ -155,9 +163,11 @@ def _charge_due(database: Database, entity: str) -> None:
         _on_book(database, entity, lambda _: None)
 
 
-def _on_reservation(database: Database, held: Reservation, verb: Callable[[Book], _T]) -> _T:
+def _on_reservation(
+    database: Database, held: Reservation, verb: Callable[[Book], _T], *, following: Sequence[Statement] = ()
+) -> _T:
     """As `_on_book`, for a verb that looks at one ask."""
-    return _on_book(database, held.entity, verb, following=[of_number(held.entity, held.number)])
+    return _on_book(database, held.entity, verb, following=[of_number(held.entity, held.number), *following])
 
 
 def _on_book(database: Database, entity: str, verb: Callable[[Book], _T], *, following: Sequence[Statement] = ()) -> _T:

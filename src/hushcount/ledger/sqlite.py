@@ -12,6 +12,7 @@ import sqlite3
 import stat
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Tra
 from hushcount.ledger.windows import micros
 
 _WAIT_SECONDS = 30.0
+_SHORTEST, _LONGEST = 0.001, 0.016
 _APPLICATION = 0x68757368  # "hush", so that a file of another program is not taken for a ledger
 _HEADER_BYTES = 100
 
@@ -110,9 +112,9 @@ class SqliteDatabase:
         with _named(path):
             if not draft:
                 _refuse_foreign(path)
-        self._writer = _Seat(path, draft=draft)
+        self._writer = _Seat(path, draft=draft, patient=False)
         # A draft is written and read in turn by one.
-        self._reader = self._writer if draft else _Seat(path, draft=False)
+        self._reader = self._writer if draft else _Seat(path, draft=False, patient=True)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteTransaction]:
@@ -186,7 +188,7 @@ class SqliteDatabase:
             connection = seat.current()
             # Said for every transaction, so that none relies on what the one before it left.
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            connection.execute(begin)
+            _begun(connection, begin)
             try:
                 yield SqliteTransaction(connection, self._clock, boot)
                 connection.execute("COMMIT")
@@ -204,8 +206,8 @@ class _Seat:
         turn: whose it is.
     """
 
-    def __init__(self, path: Path, *, draft: bool) -> None:
-        self._path, self._draft, self.turn = path, draft, threading.RLock()
+    def __init__(self, path: Path, *, draft: bool, patient: bool) -> None:
+        self._path, self._draft, self._patient, self.turn = path, draft, patient, threading.RLock()
         self._process, self._connection = os.getpid(), self._connect()
 
     def current(self) -> sqlite3.Connection:
@@ -237,6 +239,9 @@ class _Seat:
             )
             try:
                 _prepare(connection, draft=self._draft)
+                if not self._patient:
+                    # Who is to write waits in `_begun`, and who has begun waits for nobody.
+                    connection.execute("PRAGMA busy_timeout = 0")
             except BaseException:
                 connection.close()
                 raise
@@ -372,6 +377,25 @@ def _is_ours_in_log(path: Path) -> bool:
         return False
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         return bool(connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION)
+
+
+def _begun(connection: sqlite3.Connection, begin: str) -> None:
+    """Begin a transaction as soon as nobody else writes.
+
+    SQLite itself would look again after ever longer pauses, of up to a tenth of a second, while others write for some
+    milliseconds each; we never pause for longer than a few of them, and give up after as long.
+    """
+    until, pause = time.monotonic() + _WAIT_SECONDS, _SHORTEST
+    while True:
+        try:
+            connection.execute(begin)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
+        else:
+            return
 
 
 def _prepare(connection: sqlite3.Connection, *, draft: bool) -> None:

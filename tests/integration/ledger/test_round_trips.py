@@ -32,8 +32,8 @@ def ledger(server_store):
     opened.close()
 
 
-def test_a_verb_on_a_book_takes_three(ledger, trips):
-    """One to hold it and to ask for the time, one for what is decided on, one to write and to commit."""
+def test_a_verb_on_a_book_takes_two(ledger, trips):
+    """One to hold it and to ask for all that is decided on, one to write and to commit; one more at the first time."""
     taken = {}
     held = ledger.reserve(ask("a"))
     taken["reserve"] = len(trips)
@@ -43,10 +43,12 @@ def test_a_verb_on_a_book_takes_three(ledger, trips):
     taken["settle"] = len(trips) - sum(taken.values())
     again = ledger.reserve(ask("b", query="a"))
     taken["repeat"] = len(trips) - sum(taken.values())
+    ledger.reserve(ask("c"))
+    taken["another"] = len(trips) - sum(taken.values())
 
     assert again.payload == b"answer"
-    # A repeat looks up who has paid for the answer, and fetches its bytes.
-    assert taken == {"reserve": 3, "touch": 2, "settle": 3, "repeat": 5}
+    # The first question finds out where the data set belongs. A repeat looks up who has paid for the answer, and fetches its bytes.
+    assert taken == {"reserve": 3, "touch": 2, "settle": 2, "repeat": 4, "another": 2}
     assert ledger.verify().problems == ()
 
 
