@@ -47,7 +47,8 @@ def test_a_verb_on_a_book_takes_two(ledger, trips):
     taken["another"] = len(trips) - sum(taken.values())
 
     assert again.payload == b"answer"
-    # The first question finds out where the data set belongs. A repeat looks up who has paid for the answer, and fetches its bytes.
+    # The first question finds out where the data set belongs. A repeat looks up who has paid for the answer, and
+    # fetches its bytes.
     assert taken == {"reserve": 3, "touch": 2, "settle": 2, "repeat": 4, "another": 2}
     assert ledger.verify().problems == ()
 
