@@ -77,7 +77,7 @@ bench: $(INSTALLED)  ## Measure speed as ratios to a plain query, in one run
 bench-ledger: $(INSTALLED) postgres  ## Measure the ledger on SQLite and PostgreSQL beside pgbench
 	$(BIN)/python -m benchmarks.ledger $(ARGS)
 
-bench-serve: $(INSTALLED)  ## Measure the service as ratios to the raw query and to an empty route, in one run
+bench-serve: $(INSTALLED) postgres  ## Measure the service as ratios to the raw query and to an empty route, in one run
 	$(BIN)/python -m benchmarks.serve $(ARGS)
 
 bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions of people, one core and two

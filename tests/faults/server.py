@@ -50,6 +50,7 @@ address = "{ledger}"
 kind = "files"
 place = "data"
 timeout = "20s"
+max_running = 8
 [datasets.events]
 store = "files"
 table = "events.csv"

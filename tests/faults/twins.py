@@ -49,7 +49,7 @@ def charge_after() -> None:
     """Answer first. What it cost is written down a second later, if there still is somebody to do it."""
     kept: dict[tuple[str, str], StoredRelease] = {}
     asked: dict[int, Ask] = {}
-    really = {name: getattr(SqlLedger, name) for name in ("reserve", "touch", "settle", "recall")}
+    really = {name: getattr(SqlLedger, name) for name in ("reserve_all", "touch", "settle", "recall")}
 
     def reserve(ledger: SqlLedger, ask: Ask) -> Any:
         number = -1 - len(asked)
@@ -62,7 +62,7 @@ def charge_after() -> None:
             entity=ask.dataset, number=number, analyst=ask.analyst, held=held, expires=datetime.now(UTC), mode="enforce"
         )
 
-    def settle(ledger: SqlLedger, held: Reservation, cost: Any, *, payload: bytes) -> StoredRelease:
+    def settle(ledger: SqlLedger, held: Reservation, cost: Any, *, payload: bytes, **_: bool) -> StoredRelease:
         ask = asked[held.number]
         threading.Thread(target=later, args=(ledger, ask, cost, payload), daemon=True).start()
         made = kept[ask.analyst, ask.key] = StoredRelease(
@@ -82,7 +82,7 @@ def charge_after() -> None:
 
     def later(ledger: SqlLedger, ask: Ask, cost: Any, payload: bytes) -> None:
         time.sleep(_LATER)
-        held = really["reserve"](ledger, ask)
+        (held,) = really["reserve_all"](ledger, (ask,))
         if isinstance(held, Reservation):
             really["touch"](ledger, held)
             really["settle"](ledger, held, cost, payload=payload)
