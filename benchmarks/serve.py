@@ -216,14 +216,12 @@ def on_a_file(folder: Path, log: Path) -> None:
         _must((status, body))
         path = f"/v1/releases/{body['release']['id']}"
         stored = rate(server.base, path, None)
-        balance = median(lambda _: _must(caller.call("GET", "/v1/datasets/events/budget")), 50)
+        balance = statistics.median(_look(caller) for _ in range(50))
         with ThreadPoolExecutor(50) as pool:
             running = [pool.submit(Caller(server.base).release, _top(100 + n), f"b{n}") for n in range(50)]
             taken = []
             while not all(one.done() for one in running):
-                taken.append(median(lambda _: _must(caller.call("GET", "/v1/datasets/events/budget")), 1))
-                # As people look: not one look after the other, which would be load of its own.
-                time.sleep(0.02)
+                taken.append(_look(caller))
             busy = statistics.median(taken)
             for one in running:
                 _must(one.result())
@@ -302,6 +300,12 @@ def slow_worker() -> Any:  # noqa: ANN401 (what the server makes of it)
 
 
 worker, serve.worker = serve.worker, slow_worker
+
+
+def _look(caller: Caller) -> float:
+    """How long a look at the balance takes; after a pause, since one after the other would be load of its own."""
+    time.sleep(0.02)
+    return median(lambda _: _must(caller.call("GET", "/v1/datasets/events/budget")), 1)
 
 
 def _top(k: int) -> dict[str, Any]:
