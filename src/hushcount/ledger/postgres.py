@@ -294,10 +294,14 @@ class PostgresTransaction:
             self._exchange([], end="COMMIT")
 
     def roll_back(self) -> None:
-        """Leave no trace; a connection that is broken has left none."""
-        if not self._begin:
+        """Leave no trace, and hold nothing any more."""
+        if self._begin:
+            return
+        try:
+            self._connection.execute("ROLLBACK", prepare=False)
+        except Exception:  # noqa: BLE001  whatever it was, the server ends what was open when the line is cut
             with suppress(Exception):
-                self._connection.execute("ROLLBACK", prepare=False)
+                self._connection.close()
 
     def _exchange(self, statements: Sequence[Statement], *, end: str | None = None) -> list[list[Row]]:
         """The beginning and all that is due, then these, then the end, in one round trip; the rows of these."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 from hushcount.ledger.postgres import PostgresTransaction
@@ -79,3 +80,35 @@ def test_a_statement_that_fails_among_many_leaves_nothing_and_is_told(server_sto
 
     assert left == [(0,)]
     assert ledger.reserve(ask("after")).number > 0
+
+
+def test_a_transaction_that_cannot_be_rolled_back_holds_nobody_up(server_store, monkeypatch):
+    """An interrupt may come while the server is at work: then the line is cut, and the book is free."""
+    server_store.found()
+    first, second = server_store.served(), server_store.served()
+
+    def interrupted():
+        with first.writing() as rows:
+            rows.fetch("SELECT entity FROM books WHERE entity = '*' FOR UPDATE")
+            raise KeyboardInterrupt
+
+    real = psycopg.Connection.execute
+
+    def busy(connection, query, *given, **named):
+        if query == "ROLLBACK":
+            raise psycopg.OperationalError("sending query failed: another command is already in progress")
+        return real(connection, query, *given, **named)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", busy)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    monkeypatch.undo()
+    with second.writing() as rows:
+        rows.fetch("SET LOCAL lock_timeout = '5s'")
+        held = rows.fetch("SELECT entity FROM books WHERE entity = '*' FOR UPDATE")
+    with first.reading() as rows:
+        again = rows.fetch("SELECT 1")
+    first.close()
+    second.close()
+
+    assert (held, again) == ([("*",)], [(1,)])
