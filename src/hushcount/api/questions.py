@@ -26,7 +26,7 @@ from hushcount.app.serving.owners import saved
 from hushcount.app.serving.owners.saved import Saved, saved_form
 from hushcount.app.serving.questions.publishing import note_release
 from hushcount.app.serving.questions.scheduling import order_of
-from hushcount.errors import NotFound, NotPermitted
+from hushcount.errors import NotFound, NotPermitted, Outdated
 
 router = signed_router("questions")
 _MEDIA = tuple(media.partition(";")[0] for media in MEDIA.values())
@@ -78,7 +78,9 @@ async def released(request: Request, question: Named, *, key: Key = None, prefer
     order = await light(request, _order, request, found)
     shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
     if shown.state == "done":
-        await light(request, note_release, service, found, release=with_prefix(shown.job.id, "r"))
+        # If the question was changed or removed meanwhile this is no answer to it; to whoever paid for it, it is.
+        with suppress(Outdated, NotFound):
+            await light(request, note_release, service, found, release=with_prefix(shown.job.id, "r"))
     return await job_answer(request, shown, asked=True)
 
 

@@ -25,9 +25,7 @@ def rendered(request: Request, found: Answered, form: str) -> Rendering:
         return Rendering(body=body, media=MEDIA[form])
 
     moment = found.job.made.isoformat() if found.as_new else ""
-    made = worker_of(request).renderings.get(
-        (form, stored.entity, str(stored.number), stored.mode, found.dataset, moment), make
-    )
+    made = worker_of(request).renderings.get((form, found.etag, stored.mode, found.dataset, moment), make)
     if form != "json":
         return made
     # Whoever was given it has a name of their own for it.

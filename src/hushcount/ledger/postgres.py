@@ -319,8 +319,12 @@ class PostgresTransaction:
             for sql, values in due:
                 execute(_translated(sql), values)
             cursors = [execute(_translated(sql), values) for sql, values in statements]
-            if end is not None:
-                execute(end, prepare=False)
+            ended = None if end is None else execute(end, prepare=False)
+        if ended is not None and ended.statusmessage != end:
+            # The server ends what had failed before by rolling it back, and calls that no error.
+            raise LedgerUnavailable(
+                "the ledger in PostgreSQL took back what was to be written; repeat it with the same key."
+            )
         return [_rows(cursor) for cursor in cursors]
 
 

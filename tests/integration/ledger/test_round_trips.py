@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import psycopg
 import pytest
 
+from hushcount.errors import LedgerUnavailable
 from hushcount.ledger.postgres import PostgresTransaction
 from hushcount.ledger.store import Conflict
 from tests.conformance.ledgers.stores import ask, cost, known
@@ -112,3 +115,12 @@ def test_a_transaction_that_cannot_be_rolled_back_holds_nobody_up(server_store, 
     second.close()
 
     assert (held, again) == ([("*",)], [(1,)])
+
+
+def test_a_commit_that_the_server_took_back_is_told(server_store):
+    """What failed before and was passed over: PostgreSQL calls the rollback that follows no error."""
+    server_store.found()
+    database = server_store.served()
+    with pytest.raises(LedgerUnavailable, match="took back"), database.writing() as rows, suppress(psycopg.Error):
+        rows.fetch("SELECT 1 / 0")
+    database.close()

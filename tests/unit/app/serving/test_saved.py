@@ -20,7 +20,7 @@ from hushcount.app.serving.owners.saved import (
     saved_form,
     take_back,
 )
-from hushcount.errors import InvalidParameter, NotFound, NotPermitted
+from hushcount.errors import InvalidParameter, NotFound, NotPermitted, Outdated
 from tests.unit.app.serving.world import ARNE, CLICKS, EVE, KEY, MAX, OLGA, RAE, VISITS, ZOE
 
 QUESTION = {"question": "top", "item": "article", "k": 10}
@@ -42,6 +42,17 @@ def test_a_question_is_saved_and_changed_under_its_name(world):
     assert (second.question["k"], second.latest) == (20, None)
     assert [one.name for one in saved_by(world.service, ZOE)] == ["weekly"]
     assert find_saved(world.service, ZOE, first.id) == second
+
+
+def test_an_answer_to_a_question_that_was_changed_meanwhile_is_not_its_newest(world):
+    """Else an owner would look at a harmless question, and publish the answer to another one."""
+    first = saved(world, k=10)
+    second = saved(world, k=20)
+    with pytest.raises(Outdated):
+        note_release(world.service, first, release=RELEASE)
+
+    assert find_saved(world.service, ZOE, "weekly").latest is None
+    assert note_release(world.service, second, release=NEWER).latest == NEWER
 
 
 def test_names_are_ones_own(world):

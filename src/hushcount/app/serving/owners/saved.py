@@ -183,7 +183,8 @@ def note_release(
         schedule: its schedule from now on, if it was asked by itself; None leaves it as it is.
 
     Raises:
-        Outdated: it was asked by itself, and the question was changed meanwhile.
+        Outdated: the question was changed meanwhile, so that this is an answer to another one; or it was asked by
+            itself, and anything of it was changed.
     """
     if not _RELEASE.fullmatch(release):
         raise InvalidParameter("release", release[:20], "the id of a release")
@@ -191,6 +192,8 @@ def note_release(
     record = records.find(KIND, saved.id)
     if record is None:
         raise _missing(saved.name)
+    if (record.body["dataset"], record.body["question"]) != (saved.dataset, dict(saved.question)):
+        raise Outdated(KIND, saved.name, edition=saved.edition, present=record.edition)
     body = {**record.body, "latest": {"release": release, "at": service.setting.clock().isoformat()}}
     change = _change(record, body, by=record.owner)
     if schedule is not None:

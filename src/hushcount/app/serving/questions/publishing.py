@@ -37,13 +37,13 @@ _TRIES = 20
 def publish(service: Service, caller: Caller, question: str, *, offer: Offer, name: str) -> Saved:
     """As `saved.publish`; one's own may be named. Its rows become a table where the ledger has a place for one."""
     own = {one.name: one.id for one in saved.saved_by(service, caller)}
-    rows = partial(_made_public, service)
+    rows = partial(_made_public, service, offer.id)
     return saved.publish(service, caller, own.get(question, question), offer=offer, name=name, rows=rows)
 
 
 def note_release(service: Service, question: Saved, *, release: str, schedule: Schedule | None = None) -> Saved:
     """As `saved.note_release`; what is published becomes the rows of the new one."""
-    rows = partial(_made_public, service)
+    rows = partial(_made_public, service, question.dataset)
     return saved.note_release(service, question, release=release, rows=rows, schedule=schedule)
 
 
@@ -77,12 +77,15 @@ def _published(service: Service, population: str, *, but: str) -> Spent:
     return total
 
 
-def _made_public(service: Service, release: str) -> Columns:
+def _made_public(service: Service, dataset: str, release: str) -> Columns:
     """The rows of a release that is about to be published; from now on it is counted as known to all.
 
-    It is counted first: if something breaks off, too much is told as known, and not too little.
+    It is counted first: if something breaks off, too much is told as known, and not too little. What is about other
+    data is not there: its owners were not asked.
     """
     found, records, by = _find(service, release), service.ledger.records, service.setting.analyst
+    if found.job.dataset != dataset:
+        raise NotFound(f"the release {release[:80]!r} is about other data. Nothing was changed.")
     if records.find(PUBLIC, release) is None:
         _add(service, found.job, zcdp.spent(found.stored.cost))
         with suppress(Outdated):

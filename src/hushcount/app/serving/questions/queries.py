@@ -162,7 +162,7 @@ def show(service: Service, job: Job) -> Shown:
     timing = service.config.privacy.timing
     ended = job.state in {"done", "failed", "cancelled"}
     over = timing.kind == "fixed" and job.read >= job.made + timing.every
-    if over and not (ended and in_time(timing, job.made, job.changed)):
+    if over and not (ended and _came_in_time(timing, job)):
         return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
     # A wish to stop is noted of what runs alone, so that it would tell whether it does.
     hidden = Shown(job=replace(job, stop=False), state="running", stage=_UNDER_WAY, problem=None, moment=None)
@@ -176,6 +176,11 @@ def show(service: Service, job: Job) -> Shown:
         return replace(hidden, moment=moment)
     problem = None if job.state == "done" else Problem.from_text(job.outcome)
     return Shown(job=job, state=job.state, stage="", problem=problem, moment=None)
+
+
+def _came_in_time(timing: Timing, job: Job) -> bool:
+    """Whether a job that ended came in time; a stored answer comes as late as it did when somebody asked first."""
+    return in_time(timing, job.made, job.changed) and _shows(timing, job) <= job.made + timing.every
 
 
 def _shows(timing: Timing, job: Job) -> datetime:

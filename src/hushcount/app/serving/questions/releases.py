@@ -14,7 +14,6 @@ from typing import Any
 from hushcount.accounting.spent import Spent
 from hushcount.app.receipt import cutoff_sentence
 from hushcount.app.release import Release
-from hushcount.app.serving.callers.callers import Caller, require
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.asking import Wanted
 from hushcount.app.serving.jobs.tasks import Order
@@ -56,23 +55,6 @@ class Answered:
             return release
         made = self.job.made.isoformat(timespec="seconds")
         return replace(release, receipt=replace(release.receipt, made=made))
-
-
-def find_release(service: Service, caller: Caller, name: str) -> Answered:
-    """A release that the caller may read: their own, or one of a data set that they own or audit."""
-    missing = NotFound(f"there is no release {name[:80]!r}")
-    whole = name.partition("-")[0]
-    job = service.ledger.jobs.find(with_prefix(whole, "q"))
-    if job is None or not name.startswith("r_") or job.state != "done":
-        raise missing
-    if job.analyst != caller.name:
-        require(service, caller, service.served.by_id(job.dataset), "owner", "auditor", deed="read it")
-    found = answered(service, job)
-    # Of several questions the first is r_x-1.
-    wanted = [one for one in found if one.id == name]
-    if not wanted:
-        raise missing
-    return wanted[0]
 
 
 def answered(service: Service, job: Job) -> tuple[Answered, ...]:
