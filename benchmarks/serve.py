@@ -99,7 +99,8 @@ def serving(words: Sequence[str], *, home: Path) -> Iterator[Server]:
     begun = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 (our own words)
         [sys.executable, "-m", *words],
-        env={**os.environ, "HUSHCOUNT_HOME": str(home), "PYTHONUNBUFFERED": "1"},
+        # As where it is installed: modules are compiled once, whatever is said here.
+        env={**os.environ, "HUSHCOUNT_HOME": str(home), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

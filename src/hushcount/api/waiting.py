@@ -16,7 +16,7 @@ ENDED = ("done", "failed", "cancelled")
 # How often a row is looked at that another worker writes, and the longest pause between two looks at one of our own.
 _POLL = 0.1
 _SOON = 0.002
-_LOOK = 1.0
+_LOOK = 5.0
 
 
 async def waited(request: Request, shown: Shown, seconds: float) -> Shown:
