@@ -45,6 +45,7 @@ class Call:
         veiled: whether the answer shows only when somebody says so; see `Ledger.unveil`.
         stopped: whether the caller has thought better of it. Asked until data is about to be read, and not after that:
             then it is paid for, and its answer is better than none.
+        read: called when all that this question reads has been read, before that is on record: others may read now.
         say: told the name of each stage as it begins.
         note: told in a sentence what a person should know, such as that a data set is new.
     """
@@ -57,6 +58,7 @@ class Call:
     apart: bool = False
     veiled: bool = False
     stopped: Callable[[], bool] = lambda: False
+    read: Callable[[], None] = lambda: None
     say: Callable[[str], None] = lambda _: None
     note: Callable[[str], None] = lambda _: None
 
@@ -133,6 +135,7 @@ def _paid(job: _Job, ledger: Ledger) -> Release:
     ledger.touch(held)
     with noting(HELD):
         release = _draw(job, held)
+    job.call.read()
     settled = ledger.settle(held, release.cost, payload=release.to_bytes(), veiled=job.call.veiled)
     return _unpacked(settled)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 from hushcount.app.serving.data.offers import Offer
@@ -33,3 +34,13 @@ def write_csv(path, people=600, tag="it"):
     """A made-up table; another tag is other data."""
     path.write_text("user,item\n" + "".join(f"u{n},{tag}{n % 3}\n" for n in range(people)), encoding="utf-8")
     return path
+
+
+def wait_until(holds):
+    """Look again and again, for half a minute at most."""
+    looked = threading.Event()
+    for _ in range(3000):
+        if holds():
+            return
+        looked.wait(0.01)
+    raise AssertionError("it did not come to pass")

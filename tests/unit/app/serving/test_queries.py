@@ -313,3 +313,17 @@ def test_what_comes_too_late_is_lost_whoever_asked_first(asked_before):
     ]  # fmt: skip
 
     assert seen == ["running", "failed", "failed"]
+
+
+def test_a_store_is_free_for_the_next_one_before_an_answer_is_on_record(service, monkeypatch):
+    """Writing an answer down takes a disk, and not the store: nobody waits for it in the store's line."""
+    seen, settle = [], service.ledger.settle
+
+    def settling(*given, **named):
+        seen.append(service.stores.load(service.served.find("events")))
+        return settle(*given, **named)
+
+    monkeypatch.setattr(service.ledger, "settle", settling)
+    released(service, ZOE, TOP, "k1")
+
+    assert seen == [(0, 0)]

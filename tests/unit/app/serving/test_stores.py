@@ -13,7 +13,7 @@ from hushcount.app.serving.data.shelves import Access
 from hushcount.app.serving.data.stores import Stores
 from hushcount.errors import Busy, StoreTimeout, UnreadableSource
 from hushcount.model.queries import Selection
-from tests.unit.app.serving.made_store import made_offer, write_csv
+from tests.unit.app.serving.made_store import made_offer, wait_until, write_csv
 
 KEY = b"k" * 32
 ASKED = Selection(user="user", item="item")
@@ -245,13 +245,3 @@ def test_columns_are_described_without_standing_in_line(tmp_path):
     with stores.lend(offer):
         assert [column.name for column in stores.describe(offer).columns] == ["user", "item"]
     stores.close()
-
-
-def wait_until(holds):
-    """Look again and again, for half a minute at most."""
-    looked = threading.Event()
-    for _ in range(3000):
-        if holds():
-            return
-        looked.wait(0.01)
-    raise AssertionError("it did not come to pass")

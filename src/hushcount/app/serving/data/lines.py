@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from dataclasses import dataclass, field
 
 from hushcount.app.serving.data.refusals import FULL, busy
 from hushcount.app.serving.setup.config import StoreConfig
 
 
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """The place of one who waits: woken alone, and told whether it is their turn or the end."""
+
+    woken: threading.Event = field(default_factory=threading.Event)
+    has_come: bool = False
+
+
 class Line:
-    """The line before one store. Any number of threads may stand in it."""
+    """The line before one store. Any number of threads may stand in it; nobody waits while there is room to read."""
 
     def __init__(self, store: StoreConfig) -> None:
         self._store = store
         self._running = 0
-        self._waiting: deque[object] = deque()
-        self._moved = threading.Condition()
+        self._waiting: deque[_Turn] = deque()
+        self._lock = threading.Lock()
         self._closed = False
 
     def enter(self) -> None:
@@ -25,52 +34,49 @@ class Line:
         Raises:
             Busy: too many wait already, or it took too long, or the service stops. Nothing was read or charged.
         """
-        with self._moved:
+        with self._lock:
             if self._closed:
                 raise busy(self._store.name, "the service stops")
-            if not self._waiting and self._running < self._store.max_running:
+            if self._running < self._store.max_running:
                 self._running += 1
                 return
             if len(self._waiting) >= self._store.max_waiting:
                 raise busy(self._store.name, FULL)
-            self._wait()
+            turn = _Turn()
+            self._waiting.append(turn)
+        self._wait(turn)
 
     def leave(self) -> None:
         """Let the next one go."""
-        with self._moved:
+        with self._lock:
             self._running -= 1
-            self._moved.notify_all()
+            if self._waiting and self._running < self._store.max_running:
+                turn = self._waiting.popleft()
+                self._running += 1
+                turn.has_come = True
+                turn.woken.set()
 
     def close(self) -> None:
         """Send away all who wait; those who read go on."""
-        with self._moved:
+        with self._lock:
             self._closed = True
-            self._moved.notify_all()
+            for turn in self._waiting:
+                turn.woken.set()
+            self._waiting.clear()
 
     @property
     def load(self) -> tuple[int, int]:
         """How many read, and how many wait."""
-        with self._moved:
+        with self._lock:
             return self._running, len(self._waiting)
 
-    def _wait(self) -> None:
-        ticket = object()
-        self._waiting.append(ticket)
-        try:
-            came = self._moved.wait_for(lambda: self._closed or self._is_next(ticket), self._patience)
-        finally:
-            self._waiting.remove(ticket)
-            # Who stood behind may be next now.
-            self._moved.notify_all()
-        if self._closed:
-            raise busy(self._store.name, "the service stops")
-        if not came:
-            raise busy(self._store.name, f"there was no turn within {self._patience:g} s")
-        self._running += 1
-
-    def _is_next(self, ticket: object) -> bool:
-        return self._waiting[0] is ticket and self._running < self._store.max_running
-
-    @property
-    def _patience(self) -> float:
-        return self._store.timeout.total_seconds()
+    def _wait(self, turn: _Turn) -> None:
+        patience = self._store.timeout.total_seconds()
+        turn.woken.wait(patience)
+        with self._lock:
+            if turn.has_come:
+                return
+            if not self._closed:
+                self._waiting.remove(turn)
+            why = "the service stops" if self._closed else f"there was no turn within {patience:g} s"
+        raise busy(self._store.name, why)

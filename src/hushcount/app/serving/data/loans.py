@@ -109,10 +109,10 @@ class Loan:
                 return
 
     def end(self) -> None:
-        """Give the engine back, now or when the last call has ended."""
+        """Give the engine back, now or when the last call has ended; once more does nothing."""
         with self._lock:
+            ends = self._calls == 0 and not self._over
             self._over = True
-            ends = self._calls == 0
         if ends:
             self._ended()
 
@@ -171,7 +171,8 @@ class LentEngine:
         return self._loan.call(lambda: self._engine.incidence(selection))
 
     def close(self) -> None:
-        """Nothing: who lends it closes it."""
+        """Give it back: the next one may read. It stays open for others; who lends it closes it."""
+        self._loan.end()
 
 
 class LentDistributed:
@@ -219,7 +220,8 @@ class LentDistributed:
         return self._engine.incidence(selection)
 
     def close(self) -> None:
-        """Nothing: who lends it closes it."""
+        """Give it back: the next one may read. It stays open for others; who lends it closes it."""
+        self._loan.end()
 
 
 if TYPE_CHECKING:

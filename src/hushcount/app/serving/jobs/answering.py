@@ -125,8 +125,10 @@ def _answer(means: Means, job: Job, wire: Wire) -> None:
     with means.stores.lend(offer) as engine:
         if len(asked) > 1:
             hold_all(asked, engine, setting)
-        for request, call in asked:
-            answer(request, engine, setting, call=call)
+        for place, (request, call) in enumerate(asked, start=1):
+            # Whoever waits for the store need not wait until the last answer is on record.
+            last = replace(call, read=engine.close) if place == len(asked) else call
+            answer(request, engine, setting, call=last)
 
 
 def _asked(means: Means, job: Job, wire: Wire, *, order: Order, offer: Offer, place: int) -> tuple[Request, Call]:
