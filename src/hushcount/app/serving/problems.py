@@ -132,6 +132,10 @@ class Problem:
         return Problem(code=form["code"], detail=form["detail"], charged=form["charged"], more=more)
 
 
+# With a fixed delay, of what took longer: the same words whatever it was, and whether or not it has ended since.
+LATE = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
+
+
 def problem_of(error: Exception, *, charged: bool | None = False) -> Problem:
     """The problem that an error is.
 
