@@ -1,4 +1,4 @@
-"""A check of declared facts shows at the moments at which questions do, and tells separate analysts nothing of others."""
+"""A check of declared facts shows at the moments at which questions do, and tells separate analysts of nobody."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _priced(request: Request, name: str) -> Response:
 
 
 def _checkable(request: Request, name: str) -> Offer:
-    """The data set, if the caller may check what is declared of it: refused at once, for nothing of the data is read."""
+    """The data set, if the caller may check what is declared of it; refused at once, since nothing was read."""
     offer = shared(request, name)
     checking.prepared(service_of(request), caller_of(request), offer)
     return offer
