@@ -6,6 +6,7 @@ What the variable HUSHCOUNT_FAULTS says as JSON happens in the workers alone:
     twin: a wrong ledger in place of ours.
     clock: a file with the seconds by which the wall clock is wrong.
     silence: the seconds after which a silent worker is taken for dead.
+    patience: the seconds that a new worker has to be ready; told to the first process, which waits for it.
     abrupt: a worker that leaves closes its idle connections at once, as uvicorn does.
 """
 
@@ -92,4 +93,7 @@ def worker() -> Any:
 serving.worker = worker
 
 if __name__ == "__main__":
+    # On a busy machine a worker takes long to start, and one that is given up is not what these tests are about.
+    if "patience" in (told := json.loads(os.environ.get(VARIABLE, "{}"))):
+        serving._PATIENCE = told["patience"]  # noqa: SLF001
     serving.serve()

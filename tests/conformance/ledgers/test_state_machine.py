@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -571,8 +571,8 @@ class LedgerMachine(RuleBasedStateMachine):
             self.ledger.close()
 
 
-def run_machine(store) -> None:
-    """Draw sequences on ledgers of a store."""
+def run_machine(store, **how) -> None:
+    """Draw sequences on ledgers of a store; `how` is said to hypothesis."""
     fresh = itertools.count()
 
     def new_ledger(clock):
@@ -588,7 +588,8 @@ def run_machine(store) -> None:
         pass
 
     Machine.new_ledger = staticmethod(new_ledger)
-    run_state_machine_as_test(Machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=30, deadline=None))
+    drawn = settings(max_examples=EXAMPLES, stateful_step_count=30, deadline=None, **how)
+    run_state_machine_as_test(Machine, settings=drawn)
 
 
 def test_any_sequence_agrees_with_the_model(store):
@@ -600,5 +601,6 @@ def test_a_ledger_that_charges_a_veiled_answer_at_once_is_caught(store, monkeypa
     """The twin whose veils hide nothing does not agree with the model."""
     really = settling.settle
     monkeypatch.setattr(settling, "settle", lambda *given, **named: really(*given, **{**named, "veiled": False}))
+    # The first difference is enough; the shortest way to it is of no use.
     with pytest.raises(AssertionError):
-        run_machine(store)
+        run_machine(store, phases=[Phase.generate], report_multiple_bugs=False)
