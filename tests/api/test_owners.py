@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hushcount.app.serving.questions.scheduling import ask_scheduled
@@ -105,6 +107,28 @@ def test_a_data_set_is_added_and_facts_are_declared(fresh):
     assert fresh.owner.post("/v1/datasets", {**body, "store": "nowhere"}).code == "invalid-parameter"
 
 
+def test_examples_name_real_columns_or_there_are_none(tmp_path):
+    """Of a table that tells its columns, and of CSV and JSON those that owners declared: each can be sent as it is."""
+    with staged(tmp_path) as stage:
+        data = tmp_path / "data"
+        rows = pa.table({"user_id": ["w1", "w2"], "thing": ["x", "y"]})
+        pq.write_table(rows, data / "told.parquet")
+        (data / "keys.jsonl").write_text('{"user_id": "w1", "secret": "x"}\n', encoding="utf-8")
+        for name, table in (("told", "told.parquet"), ("keys", "keys.jsonl")):
+            new = {"name": name, "store": "files", "table": table, "person": "user_id"}
+            assert stage.owner.post("/v1/datasets", new).status == 201
+        told, keys, lines = (
+            stage.owner.get(f"/v1/datasets/{name}").form["examples"] for name in ("told", "keys", "events")
+        )
+        stage.owner.patch("/v1/datasets/events", {"facts": {"article": {"max_items_per_user": 1}}})
+        declared = stage.owner.get("/v1/datasets/events").form["examples"]
+
+        assert (keys, lines) == ([], [])
+        assert {one["item"] for one in told} == {"thing"}
+        assert {one["item"] for one in declared} == {"article"}
+        assert [stage.owner.post("/v1/queries", one).status for one in (*told, *declared)] == [200] * 4
+
+
 def test_a_published_question_is_read_by_readers_who_never_ask(fresh):
     """From saving to taking back; strangers see none of it."""
     made = fresh.analyst.post("/v1/questions", {"name": "weekly", "asked": CAUTIOUS})
@@ -128,6 +152,24 @@ def test_a_published_question_is_read_by_readers_who_never_ask(fresh):
     assert fresh.reader.get("/v1/questions/top-weekly/latest.csv").code == "not-found"
     assert fresh.reader.get(f"/v1/releases/{reply.form['release']['id']}").code == "not-found"
     assert fresh.analyst.delete("/v1/questions/weekly").status == 204
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "pointer"),
+    [
+        ({"dataset": "events", "question": "top", "item": "article"}, "invalid-parameter", "/asked/k"),
+        ({**TOP, "preset": "generous", "rho": "0.1"}, "invalid-parameter", None),
+        ({**TOP, "where": "country = (SELECT 1)"}, "unsafe-filter", None),
+    ],
+)
+def test_a_question_that_could_never_be_asked_is_not_saved(stage, asked, code, pointer):
+    """It is refused when it is saved, with the place of what is wrong, and nothing of it is kept."""
+    reply = stage.analyst.post("/v1/questions", {"name": "never", "asked": asked})
+
+    assert (reply.status, reply.code) == (400, code)
+    assert pointer is None or reply.form["pointer"] == pointer
+    assert stage.analyst.get("/v1/questions/never").status == 404
+    assert "never" not in [one["name"] for one in stage.analyst.get("/v1/questions").form["data"]]
 
 
 def test_usage_is_numbers_and_a_picture_and_a_proposal(fresh):

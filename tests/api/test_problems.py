@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from hushcount.api import me
 from hushcount.api.problems import STATUS
 from hushcount.app.serving.jobs import answering
-from hushcount.app.serving.problems import CODES
-from hushcount.errors import LedgerUnavailable, Outdated, StoreIncomplete, StoreTimeout
+from hushcount.app.serving.problems import CODES, problem_of
+from hushcount.errors import BudgetExhausted, LedgerUnavailable, Outdated, OverMaxCost, StoreIncomplete, StoreTimeout
 from tests.api.served import TOP, released
 
 WISH = {"dataset": "events", "cost": {"rho": "0.01"}}
@@ -161,3 +162,21 @@ def test_each_problem_is_met_and_told_whole(fresh, monkeypatch, code):
     assert form["detail"]
     assert form["request_id"] == reply.headers["request-id"]
     assert form["charged"] is CHARGED.get(code, False)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OverMaxCost("rho", asked=Decimal("0.1"), most=Decimal("0.05")), "1 standard release, and at most 0.5 was"),
+        (OverMaxCost("delta", asked=Decimal("2e-6"), most=Decimal("1e-6")), "2 standard releases, and at most 1 was"),
+        (OverMaxCost("standard releases", asked=Decimal(2), most=Decimal(1)), "standard releases = 2"),
+        (BudgetExhausted("rho of analyst 'max'", asked=Decimal("0.1"), left=Decimal(0)), "does not fit into what is"),
+    ],
+)
+def test_no_problem_speaks_of_the_ledgers_own_amounts(error, words):
+    """What does not fit, or is dearer than was allowed, is told in standard releases, whoever found it out."""
+    detail = problem_of(error).detail
+
+    assert words in detail
+    assert not any(strange in detail for strange in ("rho", "delta", "max'"))
+    assert detail.count("Nothing was charged.") == 1

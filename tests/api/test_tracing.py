@@ -106,3 +106,20 @@ def test_nothing_is_imported_unless_it_is_used():
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)  # noqa: S603
 
     assert done.stdout == "[]\n"
+
+
+def test_a_span_tells_no_duration_that_depends_on_data(tmp_path):
+    """Questions and checks of facts have spans without one; everything else has its own."""
+    with staged(tmp_path) as stage, collecting() as (address, bodies):
+        tracing = start_tracing(address)
+        client = replace(stage.owner, app=make_app(stage.service, observe=tracing.observe))
+        client.patch("/v1/datasets/events", {"facts": {"article": {"max_items_per_user": 1}}})
+        assert client.post("/v1/datasets/events/check", {"mode": "release"}, Idempotency_Key="k").status == 200
+        assert client.post("/v1/queries", TOP).status == 200
+        assert client.get("/v1/me").status == 200
+        tracing.close()
+        took = {span.name: span.end_time_unix_nano - span.start_time_unix_nano for span in spans_of(bodies)}
+
+        assert took["POST /v1/datasets/{dataset}/check"] == 0
+        assert took["POST /v1/queries"] == 0
+        assert took["GET /v1/me"] > 0

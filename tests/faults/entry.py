@@ -6,6 +6,8 @@ What the variable HUSHCOUNT_FAULTS says as JSON happens in the workers alone:
     twin: a wrong ledger in place of ours.
     clock: a file with the seconds by which the wall clock is wrong.
     silence: the seconds after which a silent worker is taken for dead.
+    patience: the seconds that a new worker has to be ready; told to the first process, which waits for it.
+    abrupt: a worker that leaves closes its idle connections at once, as uvicorn does.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ VARIABLE = "HUSHCOUNT_FAULTS"
 
 def install(said: dict[str, Any]) -> None:
     """Wrap what is to be wrapped in this process. All is imported here: a worker that starts slowly is given up."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    from hushcount.api.draining import DrainingProtocol
     from hushcount.app.serving.jobs import running
     from tests.faults.points import arm
     from tests.faults.twins import TWINS
@@ -33,6 +38,8 @@ def install(said: dict[str, Any]) -> None:
     if "silence" in said:
         running.SILENCE = timedelta(seconds=said["silence"])
         running.BEAT = timedelta(seconds=said["silence"] / 5)
+    if "abrupt" in said:
+        DrainingProtocol.shutdown = H11Protocol.shutdown  # type: ignore[method-assign]
     if "twin" in said:
         TWINS[said["twin"]]()
     if "clock" in said:
@@ -86,4 +93,7 @@ def worker() -> Any:
 serving.worker = worker
 
 if __name__ == "__main__":
+    # On a busy machine a worker takes long to start, and one that is given up is not what these tests are about.
+    if "patience" in (told := json.loads(os.environ.get(VARIABLE, "{}"))):
+        serving._PATIENCE = told["patience"]  # noqa: SLF001
     serving.serve()

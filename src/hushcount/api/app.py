@@ -104,7 +104,7 @@ def _made(worker: Worker, config: Config, *, observe: Observer | None, life: Any
     for group in _GROUPS:
         app.include_router(group.router)
     problems.install(app)
-    app.add_middleware(Edge, local=config.auth.local, observe=observe)
+    app.add_middleware(Edge, local=config.auth.local, observe=observe, leaving=lambda: worker.stopping)
     # FastAPI's own way to say more.
     setattr(app, "openapi", lambda: described(app))  # noqa: B010
     return app

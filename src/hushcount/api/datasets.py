@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request, Response
@@ -81,8 +82,6 @@ def full_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
     """A data set with all that its callers may know: nothing of it is a value of the data."""
     known = dataset_of(service.setting, offer)
     columns, available = _columns(service, offer)
-    items = list(offer.items) if offer.items is not None else [one["name"] for one in columns or ()]
-    example = next((name for name in items if name != offer.person), "ITEM")
     return {
         **brief_form(service, caller, offer),
         "available": available,
@@ -94,11 +93,23 @@ def full_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
         "presets": list(service.config.privacy.presets),
         "analysts": service.config.privacy.analysts,
         "timing": service.config.privacy.timing.kind,
-        "examples": [
-            {"dataset": offer.name, "question": "count", "item": example},
-            {"dataset": offer.name, "question": "top", "item": example, "k": 10},
-        ],
+        "examples": _examples(offer, columns, known.facts),
     }
+
+
+def _examples(offer: Offer, columns: list[dict[str, str]] | None, facts: Mapping[str, object]) -> list[dict[str, Any]]:
+    """Questions to begin with, of a column that may be named: one that owners declared, or that the data itself tells.
+
+    None where neither is so: the keys of JSON, and of CSV the first line, may be somebody's values.
+    """
+    named = offer.items or [one["name"] for one in columns or ()] or sorted(facts)
+    item = next((name for name in named if name != offer.person), None)
+    if item is None:
+        return []
+    return [
+        {"dataset": offer.name, "question": "count", "item": item},
+        {"dataset": offer.name, "question": "top", "item": item, "k": 10},
+    ]
 
 
 def _columns(service: Service, offer: Offer) -> tuple[list[dict[str, str]] | None, bool]:

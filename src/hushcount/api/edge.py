@@ -68,25 +68,33 @@ class Edge:
         app: what is inside.
         local: whether nobody signs in, so that only pages of this machine's own may call.
         observe: told each request, its status and when it began; None if nobody wants to know.
+        leaving: whether this process is about to end.
     """
 
-    def __init__(self, app: ASGIApp, *, local: bool = False, observe: Observer | None = None) -> None:
-        self._app, self._local, self._observe = app, local, observe
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        local: bool = False,
+        observe: Observer | None = None,
+        leaving: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._app, self._local, self._observe, self._leaving = app, local, observe, leaving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        passage = _Passage(scope, receive, send)
+        passage = _Passage(scope, receive, send, leaving=self._leaving)
         await passage.go(self._app, local=self._local, observe=self._observe)
 
 
 class _Passage:
     """One request on its way in and out."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._scope, self._receive, self._send = scope, receive, send
+    def __init__(self, scope: Scope, receive: Receive, send: Send, *, leaving: Callable[[], bool]) -> None:
+        self._scope, self._receive, self._send, self._leaving = scope, receive, send, leaving
         self._read, self.status, self._began = 0, 0, False
         self._since = time.monotonic()
         headers = Headers(scope=scope)
@@ -134,6 +142,9 @@ class _Passage:
                 headers[name] = value
             headers.setdefault("Cache-Control", "no-store")
             headers["Request-Id"] = self._scope["state"]["request_id"]
+            if self._leaving():
+                # The next request belongs to another process.
+                headers["Connection"] = "close"
             if self._scope["state"]["trace"] is not None:
                 headers["traceparent"] = self._scope["state"]["trace"]
         await self._send(message)

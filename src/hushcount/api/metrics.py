@@ -14,6 +14,7 @@ from typing import Any
 
 from fastapi import Request
 
+from hushcount.api.durations import is_telling
 from hushcount.app.serving.jobs.running import Telling
 from hushcount.app.serving.lookout import ENDINGS, Seen
 from hushcount.app.serving.setup.config import Listen
@@ -21,8 +22,6 @@ from hushcount.errors import MissingExtra
 
 # Six coarse buckets, in seconds.
 _BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)
-# How long these take depends on questions, and so on data.
-_TIMELESS = ("/v1/queries", "/v1/batches", "/v1/questions/{question}/release", "/v1/datasets/{dataset}/check")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class Metrics:
         code = getattr(request.state, "code", None)
         if code is not None:
             self.refusals.labels(code=code).inc()
-        if not route.startswith(_TIMELESS):
+        if not is_telling(route):
             self.seconds.labels(route=route).observe(time.monotonic() - began)
 
 

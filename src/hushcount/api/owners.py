@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -14,8 +15,10 @@ from hushcount.api.parameters import Key, Named, require_key
 from hushcount.api.problems import problem_response
 from hushcount.api.queries import OF_RELEASES
 from hushcount.api.routes import said, signed_router, with_body
+from hushcount.api.waiting import on_grid
 from hushcount.api.work import caller_of, heavy, light, service_of
 from hushcount.app.serving.callers.callers import require
+from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners import freezing, saved
 from hushcount.app.serving.owners.saved import saved_form
 from hushcount.app.serving.problems import Problem
@@ -46,7 +49,9 @@ async def checked(request: Request, dataset: Named, body: bodies.Check, *, key: 
     """Hold what is declared against the data: yes or no for each fact. Priced first (the default, free); for owners."""
     if body.mode == "estimate":
         return await heavy(request, _priced, request, dataset)
-    return await heavy(request, _checked, request, dataset, require_key(key))
+    named, offer = require_key(key), await light(request, _checkable, request, dataset)
+    found = await on_grid(request, partial(checking.check, service_of(request), caller_of(request), offer, key=named))
+    return problem_response(request, found) if isinstance(found, Problem) else answer(found)
 
 
 @router.get("/datasets/{dataset}/published", **said("What is published about it.", *_OF_OWNERS))
@@ -111,9 +116,11 @@ def _priced(request: Request, name: str) -> Response:
     return answer(checking.price_of(service_of(request), caller_of(request), shared(request, name)))
 
 
-def _checked(request: Request, name: str, key: str) -> Response:
-    found = checking.check(service_of(request), caller_of(request), shared(request, name), key=key)
-    return problem_response(request, found) if isinstance(found, Problem) else answer(found)
+def _checkable(request: Request, name: str) -> Offer:
+    """The data set, if the caller may check what is declared of it; refused at once, since nothing was read."""
+    offer = shared(request, name)
+    checking.prepared(service_of(request), caller_of(request), offer)
+    return offer
 
 
 def _facts(said_of_it: dict[str, bodies.Facts]) -> dict[str, ColumnFacts]:

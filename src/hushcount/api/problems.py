@@ -17,7 +17,7 @@ from hushcount.api.answers import to_json
 from hushcount.api.helps import HELPS
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.problems import Problem, problem_of
-from hushcount.app.serving.questions.refusals import refusal_problem, without_places
+from hushcount.app.serving.questions.refusals import refused, without_places
 from hushcount.errors import (
     BudgetExhausted,
     CostOverrun,
@@ -117,7 +117,7 @@ def install(app: FastAPI) -> None:
 async def _of_ours(request: Request, error: Exception) -> Response:
     if isinstance(error, BudgetExhausted):
         dataset = getattr(request.state, "dataset", None)
-        problem = await light(request, refusal_problem, service_of(request), caller_of(request), error, dataset=dataset)
+        problem = await light(request, refused, service_of(request), caller_of(request), error, dataset=dataset)
     else:
         problem = _translated(error, reads=request.method == "GET")
     if problem.code == "store-failed" and getattr(request.state, "caller", None) is not None:

@@ -25,6 +25,7 @@ from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.owners import saved
 from hushcount.app.serving.owners.saved import Saved, saved_form
 from hushcount.app.serving.questions.publishing import note_release
+from hushcount.app.serving.questions.saving import save
 from hushcount.app.serving.questions.scheduling import order_of
 from hushcount.errors import NotFound, NotPermitted, Outdated
 
@@ -34,7 +35,9 @@ _MEDIA = tuple(media.partition(";")[0] for media in MEDIA.values())
 _ASK_AGAIN = "private, no-cache"
 
 
-@router.post("/questions", **said("The saved question.", *with_body("not-permitted", "not-found"), status=201))
+@router.post(
+    "/questions", **said("The saved question.", *with_body("not-permitted", "not-found", "unsafe-filter"), status=201)
+)
 async def made(request: Request, body: bodies.SavedQuestion) -> Response:
     """Save a question under a name of one's own. Nothing is asked."""
     return await light(request, _made, request, body)
@@ -102,7 +105,7 @@ def _made(request: Request, body: bodies.SavedQuestion) -> Response:
     service, caller = service_of(request), caller_of(request)
     offer = shared(request, body.asked.dataset)
     question = {"question": body.asked.question, **body.asked.given("dataset", "question")}
-    kept = saved.save(service, caller, offer, name=body.name, question=question, schedule=body.schedule)
+    kept = save(service, caller, offer, name=body.name, question=question, schedule=body.schedule)
     return answer(_form(request, kept), status=201, headers={"Location": f"/v1/questions/{kept.name}/latest"})
 
 

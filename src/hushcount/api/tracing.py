@@ -1,8 +1,8 @@
 """Traces over OTLP for those who run the service: one span for each request, under the trace that the caller named.
 
 A span says the method, the route as it is written here, the status and the code of a problem; nothing of a path, a
-query, a header or a body. There is none within a question: how long its parts took would tell of the data, and the span
-of a request ends when its caller is answered, on the grid where there is one. Imported only where it is used.
+query, a header or a body. There is none within a question, and the span of a request whose duration depends on data has
+none: it is told when the request came, whether or not its caller waited on a grid. Imported only where it is used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from hushcount.api.durations import is_telling
+
 # Seconds that a collector may take. Spans are sent by a thread of their own, and lost if nobody takes them.
 _PATIENCE = 5
 _SERVER_ERRORS = 500
@@ -33,7 +35,8 @@ class Tracing:
 
     def observe(self, request: Request, status: int, began: float) -> None:
         """Note a request that has ended."""
-        now, took = time.time_ns(), time.monotonic() - began
+        now = time.time_ns()
+        came = now - int((time.monotonic() - began) * 1e9)
         route = getattr(request.scope.get("route"), "path", None)
         told: dict[str, str | int] = {"http.request.method": _method(request), "http.response.status_code": status}
         told |= {"http.route": route} if route is not None else {}
@@ -44,11 +47,11 @@ class Tracing:
             context=_parent(request.state.trace),
             kind=SpanKind.SERVER,
             attributes=told,
-            start_time=now - int(took * 1e9),
+            start_time=came,
         )
         if status >= _SERVER_ERRORS:
             span.set_status(StatusCode.ERROR)
-        span.end(end_time=now)
+        span.end(end_time=came if is_telling(route or "") else now)
 
     def close(self) -> None:
         """Send what is left."""

@@ -1,16 +1,26 @@
-"""Waiting for a job: woken by this worker's own runner, and by looking at its row where another worker has it."""
+"""Waiting for the end of what was asked, and for the moment at which it may be seen.
+
+A job: woken by this worker's own runner, and by looking at its row where another worker has it. A check of facts is no
+job: it runs in its request, and whoever asked waits for the same moments.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from typing import Any
 
 from fastapi import Request
 
 from hushcount.api.readable import readable_query
-from hushcount.api.work import light, service_of, worker_of
+from hushcount.api.work import heavy, light, service_of, worker_of
+from hushcount.app.serving.jobs.timing import remaining
+from hushcount.app.serving.problems import LATE, Problem
+from hushcount.app.serving.questions.checking import Checked
 from hushcount.app.serving.questions.queries import Shown
+from hushcount.errors import Busy, HushcountError
 
 ENDED = ("done", "failed", "cancelled")
 # How often a row is looked at that another worker writes, and the longest pause between two looks at one of our own.
@@ -64,3 +74,36 @@ async def pause(request: Request, shown: Shown, most: float) -> None:
         return
     # `wait` leaves what it waits for alone, also when the caller hangs up: the job is everybody's.
     await asyncio.wait({asyncio.wrap_future(running)}, timeout=min(most, _LOOK))
+
+
+async def on_grid(request: Request, deed: Callable[[], Checked]) -> dict[str, Any] | Problem:
+    """Do something that depends on data in a thread; what came of it, or its failure, at a moment of the grid."""
+    timing, began = service_of(request).config.privacy.timing, time.monotonic()
+    work = asyncio.ensure_future(heavy(request, deed))
+    # With a fixed delay whoever asked is told at that moment, whether it has ended or not; then it goes on by itself.
+    await asyncio.wait({work}, timeout=timing.every.total_seconds() if timing.kind == "fixed" else None)
+    if not work.done():
+        work.add_done_callback(_let_go)
+        return LATE
+    try:
+        checked = await work
+    except HushcountError:
+        await _rest(request, remaining(timing, timedelta(seconds=time.monotonic() - began)))
+        raise
+    await _rest(request, checked.wait)
+    return checked.found
+
+
+async def _rest(request: Request, wait: timedelta) -> None:
+    """Wait so long, unless the process was asked to end."""
+    until = time.monotonic() + wait.total_seconds()
+    while (left := until - time.monotonic()) > 0:
+        if worker_of(request).stopping:
+            raise Busy("the server is stopping; ask again with the same key, which is never paid twice.")
+        await asyncio.sleep(min(left, _LOOK))
+
+
+def _let_go(work: asyncio.Future[Checked]) -> None:
+    """Whoever asked was told already. What it raised is none of theirs, and what it found is in the ledger."""
+    if not work.cancelled():
+        work.exception()

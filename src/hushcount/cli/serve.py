@@ -242,6 +242,7 @@ def _server(config: Config) -> uvicorn.Config:
         host=config.server.listen.host,
         port=config.server.listen.port,
         workers=config.server.workers,
+        http="hushcount.api.draining:DrainingProtocol",
         proxy_headers=False,
         server_header=False,
         access_log=False,

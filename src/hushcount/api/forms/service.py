@@ -100,7 +100,7 @@ class DeclaredFacts(TypedDict):
 
 
 class Example(TypedDict):
-    """A question to begin with."""
+    """A question to begin with; there is none where no column may be named."""
 
     dataset: str
     question: Question

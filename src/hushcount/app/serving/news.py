@@ -27,10 +27,13 @@ class News:
         if self._read is None:
             self._read = {entity: max(0, newest - self._back) for entity, newest in heads.items()}
         for entity, newest in heads.items():
+            if self._read.get(entity, 0) > newest:
+                # Somebody put an older ledger back: what is in it is news again, as at the first time.
+                self._read[entity] = max(0, newest - self._back)
             while self._read.get(entity, 0) < newest:
                 found = ledger.history(Page(entity=entity, after=self._read.get(entity, 0), size=_PAGE), by=by)
                 if not found:
-                    # Somebody put an older ledger back.
+                    # The same, just now.
                     break
                 for entry in found:
                     yield entry

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hushcount import errors
-from hushcount.accounting import zcdp
-from hushcount.app.forms import refusal_form
-from hushcount.app.words import in_releases, room, standard_releases
-from hushcount.ledger.ledger import Refusal, Variant
+from hushcount.app.words import standard_releases
 from hushcount.model.budgets import STANDARD
 
 _TITLES = {
@@ -84,6 +81,8 @@ _WHICH: tuple[tuple[type[errors.HushcountError], str], ...] = (
 _OF_DATA = frozenset({"store-failed", "store-incomplete", "store-timeout", "internal"})
 # What passes by itself: to try again under the same key may help.
 PASSING = frozenset({"store-failed", "store-incomplete", "store-timeout", "ledger-unavailable", "busy"})
+# What one standard release has of each.
+_UNITS = {"rho": STANDARD.rho, "delta": STANDARD.delta}
 _AFTER_READING = "Data was read for it, so what was held stays charged. An owner finds more under the request's id."
 
 
@@ -132,6 +131,10 @@ class Problem:
         return Problem(code=form["code"], detail=form["detail"], charged=form["charged"], more=more)
 
 
+# With a fixed delay, of what took longer: the same words whatever it was, and whether or not it has ended since.
+LATE = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
+
+
 def problem_of(error: Exception, *, charged: bool | None = False) -> Problem:
     """The problem that an error is.
 
@@ -145,75 +148,25 @@ def problem_of(error: Exception, *, charged: bool | None = False) -> Problem:
     if code == "internal":
         return Problem(code=code, detail="The failure was noted; nothing of it is shown.", charged=charged)
     notes = [] if charged else getattr(error, "__notes__", [])
-    refusal = getattr(error, "refusal", None)
-    said = refusal_sentences(refusal) if isinstance(refusal, Refusal) else str(error)
-    detail = " ".join([said, *notes])
+    detail = " ".join([_words(error), *notes])
     if charged is False and "charged" not in detail:
         detail += " Nothing was charged."
     return Problem(code=code, detail=detail, charged=charged, more=_more(error))
 
 
 def _more(error: Exception) -> dict[str, Any]:
-    if isinstance(error, errors.InvalidParameter):
-        return {"pointer": f"/{error.name.replace(' ', '_')}"}
-    refusal = getattr(error, "refusal", None)
-    return refusal_members(refusal) if isinstance(refusal, Refusal) else {}
+    return {"pointer": f"/{error.name.replace(' ', '_')}"} if isinstance(error, errors.InvalidParameter) else {}
 
 
-def refusal_sentences(refusal: Refusal) -> str:
-    """A refusal as a service says it: in standard releases, of accounts and answers as callers know them.
-
-    The ledger's own sentences name populations, which may be called like data sets that the caller never heard of, and
-    numbers of its book.
-    """
-    told = [f"This question may cost {standard_releases(in_releases(refusal.asked))}; nothing was charged."]
-    for balance in refusal.short:
-        if balance.left is not None and balance.limit is not None:
-            words = _account_words(balance.account.kind)
-            told.append(f"{words[0].upper()}{words[1:]}: {standard_releases(room(balance.left, balance.limit))} left.")
-    if refusal.renews is not None:
-        told.append(f"It renews on {refusal.renews:%Y-%m-%d %H:%M} UTC.")
-    if refusal.variant is not None:
-        told.append(f"This would fit: {refusal.variant}.")
-    if refusal.stored:
-        told.append(f"Yours already, and free: {'; '.join(what or 'a question' for _, what in refusal.stored)}.")
-    if refusal.ask_whom:
-        told.append(f"To have more, ask {', '.join(refusal.ask_whom)}: POST /v1/requests.")
-    return " ".join(told)
-
-
-def refusal_members(refusal: Refusal) -> dict[str, Any]:
-    """A refusal as API part 5.4 tells it: asked, left, on what it was spent, what would fit, whom to ask."""
-    form = refusal_form(refusal)
-    return {
-        "asked": {"releases": round(in_releases(refusal.asked), 6)},
-        "left": {"releases": round(max(0.0, float(refusal.room.rho / STANDARD.rho)), 6)},
-        "short": [_account_words(balance.account.kind) for balance in refusal.short],
-        "renews": form["renews"],
-        "spent_on": [
-            {"what": one.what, "releases": round(in_releases(one.spent), 6), "when": one.when.date().isoformat()}
-            for one in refusal.spenders
-        ],
-        "would_fit": [] if refusal.variant is None else [variant_form(refusal.variant)],
-        "already_answered": [{"what": what} for _, what in refusal.stored],
-        "ask": {"owners": list(refusal.ask_whom), "with": "POST /v1/requests"},
-    }
-
-
-def variant_form(variant: Variant) -> dict[str, Any]:
-    """What to send instead, as members of the question; what it costs at most, and how accurate it would be."""
-    return {
-        "change": dict(variant.change),
-        "releases": round(in_releases(zcdp.spent(variant.cost)), 6),
-        "give_or_take": variant.give_or_take,
-        "cutoff": variant.cutoff,
-    }
-
-
-def _account_words(kind: str) -> str:
-    return {
-        "analyst": "your own budget",
-        "group": "your group's budget",
-        "token": "this token's cap",
-        "dataset": "the data's budget, which all share",
-    }[kind]
+def _words(error: Exception) -> str:
+    """What an error says; amounts of the ledger's own in standard releases, as everywhere in a service."""
+    if isinstance(error, errors.BudgetExhausted):
+        # Why, is told to whom it was refused, by `refusals.refusal_problem`.
+        return "It does not fit into what is left. Nothing was charged."
+    if not isinstance(error, errors.OverMaxCost) or error.what not in _UNITS:
+        return str(error)
+    asked, most = (float(amount / _UNITS[error.what]) for amount in (error.asked, error.most))
+    return (
+        f"this question may cost {standard_releases(asked)}, and at most {most:.3g} was allowed for it. Allow more, or "
+        "ask for less. Nothing was charged."
+    )

@@ -6,9 +6,10 @@ import hashlib
 import hmac
 import http.server
 import json
+import shutil
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -19,11 +20,13 @@ from hushcount.app.serving.alerts.alerts import Alerts
 from hushcount.app.serving.alerts.hooks import Hook
 from hushcount.app.serving.jobs import answering
 from hushcount.app.serving.jobs.tasks import Order
+from hushcount.app.serving.news import News
 from hushcount.app.serving.opening import open_setting
+from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.owners.wishes import make_wish
 from hushcount.app.serving.questions import queries
 from hushcount.errors import StoreIncomplete
-from hushcount.ledger.ledger import EVERY, Account, Verdict
+from hushcount.ledger.ledger import EVERY, Account, Entry, Proof, Verdict
 from hushcount.ledger.limits import rho_limit
 from tests.unit.app.serving.services import ZOE, make_config, running_service
 from tests.unit.app.serving.test_queries import COUNT, TOP, ended, released
@@ -36,6 +39,7 @@ class Receiver(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         self.got, self.status, self.elsewhere = [], 204, []
+        self.hangs, self.called, self.well = None, 0, threading.Event()
         super().__init__(("127.0.0.1", 0), _Handler)
 
     @property
@@ -51,6 +55,16 @@ class Receiver(http.server.ThreadingHTTPServer):
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.called += 1
+        if self.server.hangs is not None and not self.server.well.is_set():
+            for letter in self.server.hangs:
+                with suppress(OSError):
+                    self.wfile.write(bytes([letter]))
+                if self.server.well.wait(0.1):
+                    break
+            self.server.well.wait(60)
+            self.close_connection = True
+            return
         if self.path != "/hook":
             self.server.elsewhere.append(self.path)
         if self.server.status < 300:
@@ -213,22 +227,128 @@ def test_what_a_machine_that_died_had_claimed_is_sent_by_another(scene, monkeypa
     assert len(receiver.bodies("request")) == 1
 
 
-def test_a_receiver_that_hangs_blocks_no_question(tmp_path):
-    """Alerts have a thread of their own."""
+def wish(service):
+    """Something to be told."""
+    until = datetime.now(UTC) + timedelta(days=3)
+    return make_wish(service, ZOE, service.served.find("events"), releases="1", why="more", until=until)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 204 No Content\r\nX-Slow: " + b"x" * 10_000], ids=["silent", "slow"]
+)
+def test_a_receiver_that_hangs_holds_nothing_up(tmp_path, caplog, answer):
+    """One that says nothing, or a byte at a time for ever: a round ends, questions are answered, and the log tells it.
+
+    While it answers a byte at a time it is not called again; once it is well it gets what it missed.
+    """
     config = make_config(tmp_path)
-    with running_service(config) as service:
-        with http.server.HTTPServer(("127.0.0.1", 0), _Handler) as silent:
-            hook = Hook(url=f"http://127.0.0.1:{silent.server_port}/hook", secret=SECRET, seconds=30)
-            alerts = Alerts(lambda: open_setting(config), hook)
+    with running_service(config) as service, receiving() as receiver:
+        receiver.hangs, seconds = answer, 0.5
+        alerts = Alerts(lambda: open_setting(config), Hook(url=receiver.url, secret=SECRET, seconds=seconds))
+        alerts.round()
+        made = [wish(service).id for _ in range(3)]
+        looking = threading.Thread(target=lambda: [alerts.round() for _ in range(3)], daemon=True)
+        looking.start()
+        assert released(service, ZOE, TOP, "meanwhile").stored.payload
+        # Far more than three rounds take, far less than the receiver would.
+        looking.join(30)
+        assert not looking.is_alive()
+        told = [one.kind for one in caplog.records if one.msg == "an alert was not taken; trying again"]
+        called = receiver.called
+        receiver.well.set()
+        deadline = time.monotonic() + 30
+        while len(receiver.bodies("request")) < 3 and time.monotonic() < deadline:
             alerts.round()
-            make_wish(
-                service,
-                ZOE,
-                service.served.find("events"),
-                releases="1",
-                why="more",
-                until=datetime.now(UTC) + timedelta(days=3),
-            )
-            alerts.start()
-            assert released(service, ZOE, TOP, "meanwhile").stored.payload
         alerts.close()
+
+        assert told == ["request"] * 3
+        assert called == 1 or (called <= 3 and not answer)
+        assert sorted({one["request"] for one in receiver.bodies("request")}) == sorted(made)
+
+
+def test_a_server_ends_while_a_receiver_hangs(tmp_path):
+    """The thread of alerts keeps no process alive, and to close them waits for nobody."""
+    config = make_config(tmp_path)
+    with running_service(config) as service, receiving() as receiver:
+        receiver.hangs = b""
+        alerts = Alerts(lambda: open_setting(config), Hook(url=receiver.url, secret=SECRET, seconds=60))
+        alerts.round()
+        wish(service)
+        alerts.start()
+        deadline = time.monotonic() + 30
+        while not receiver.called and time.monotonic() < deadline:
+            time.sleep(0.01)
+        began = time.monotonic()
+        alerts.close()
+        took = time.monotonic() - began
+        threads = {one.name: one.daemon for one in threading.enumerate()}
+        receiver.well.set()
+
+        assert receiver.called == 1
+        assert took < 30
+        assert threads["alerts"]
+        assert threads["hook"]
+
+
+def test_a_ledger_that_was_put_back_is_told_each_time(tmp_path):
+    """Once by one of two machines, with nothing but that; putting the same copy back again is told again.
+
+    A freeze by an owner is no alert: they know.
+    """
+    config = make_config(tmp_path)
+    ledger, copy, kept = (tmp_path / name for name in ("ledger.sqlite", "copy.sqlite", "heads.json"))
+    with running_service(config) as service:
+        service.ledger.records.put("freeze", "*", {"why": "for the canary"}, owner="olga", by="olga")
+        service.ledger.records.put("freeze", "*", None, owner="olga", by="olga")
+    shutil.copy(ledger, copy)
+    with receiving() as receiver:
+        for times in (1, 2):
+            with running_service(config) as service:
+                service.ledger.records.put("freeze", "*", None, owner="olga", by="olga")
+                released(service, ZOE, TOP, "forgotten")
+                keep_heads(service.ledger, kept)
+            for side in ("", "-wal", "-shm"):
+                ledger.with_name(f"{ledger.name}{side}").unlink(missing_ok=True)
+            shutil.copy(copy, ledger)
+            both = [Alerts(lambda: open_setting(config), Hook(url=receiver.url, secret=SECRET)) for _ in range(2)]
+            with running_service(config) as service:
+                rounds(both)
+                assert len(receiver.bodies("frozen")) == times - 1
+                assert freeze_if_restored(service.ledger, kept, by="the service")
+                rounds(both)
+                assert len(receiver.bodies("frozen")) == times
+            for one in both:
+                one.close()
+        found = receiver.bodies("frozen")
+
+        assert len({one["id"] for one in found}) == 2
+        assert all(set(one) == {"id", "at", "kind"} for one in found)
+
+
+def test_news_go_on_in_a_ledger_that_was_put_back():
+    """Whoever has read further than the older ledger goes looks at it as if for the first time."""
+    ledger = Scripted(list("abcdef"))
+    news = News(back=2)
+    assert [one.kind for one in news.since(ledger, by="me")] == ["e", "f"]
+    ledger.entries = list("abcx")
+
+    assert [one.kind for one in news.since(ledger, by="me")] == ["c", "x"]
+    assert list(news.since(ledger, by="me")) == []
+
+
+class Scripted:
+    """A ledger with one book, of letters."""
+
+    def __init__(self, entries):
+        self.entries = entries
+
+    def heads(self):
+        """Its newest link."""
+        return [Proof(entity="one", seq=len(self.entries), hash="")]
+
+    def history(self, page, *, by):
+        """What comes after."""
+        del by
+        found = list(enumerate(self.entries, start=1))[page.after : page.after + page.size]
+        now = datetime.now(UTC)
+        return [Entry(entity="one", seq=seq, at=now, kind=kind, by="", body={}, hash="") for seq, kind in found]

@@ -46,7 +46,7 @@ def declare(service, **facts):
 
 def checked(service, caller=OLGA, *, key="k1"):
     """What an owner is told, by fact."""
-    form = check(service, caller, service.served.find("events"), key=key)
+    form = check(service, caller, service.served.find("events"), key=key).found
     return {one["fact"]: one for one in form["facts"]}
 
 
@@ -106,9 +106,9 @@ def test_an_exact_check_would_show_one_person(tmp_path, monkeypatch):
 def test_no_number_of_the_data_is_told(service):
     """The reply is the same, letter for letter, for data that breaks a fact a little more or less."""
     declare(service, max_items=2, public_items=EVERY_ITEM[:1])
-    first = check(service, OLGA, service.served.find("events"), key="k1")
+    first = check(service, OLGA, service.served.find("events"), key="k1").found
     write_log(Path(service.config.stores[0].place) / "events.parquet", people=3990)
-    second = check(service, OLGA, service.served.find("events"), key="k2")
+    second = check(service, OLGA, service.served.find("events"), key="k2").found
 
     assert first["facts"] == second["facts"]
     assert spent(service) > 0
@@ -118,10 +118,10 @@ def test_it_is_charged_before_the_data_is_read_and_stands_in_the_log(service):
     """Like any question, to the owner and to the data; the same on the same data is free; a key is paid once."""
     declare(service, max_items=3)
     before = spent(service)
-    first = check(service, OLGA, service.served.find("events"), key="k1")
+    first = check(service, OLGA, service.served.find("events"), key="k1").found
     paid = spent(service) - before
-    again = check(service, OLGA, service.served.find("events"), key="k1")
-    other = check(service, OLGA, service.served.find("events"), key="k2")
+    again = check(service, OLGA, service.served.find("events"), key="k1").found
+    other = check(service, OLGA, service.served.find("events"), key="k2").found
     population = service.ledger.catalog.find("events", by="olga").population
     entries = service.ledger.history(Page(entity=population, size=100), by="olga")
     whats = [(entry.by, entry.body["ask"]["what"]) for entry in entries if entry.kind in {"reserve", "repeat"}]
@@ -207,9 +207,9 @@ def test_a_store_that_fails_after_the_charge_is_told_as_charged_and_finished_for
 
     with monkeypatch.context() as patch:
         patch.setattr(LentEngine, "histogram", broken)
-        failed = check(service, OLGA, offer, key="k1")
+        failed = check(service, OLGA, offer, key="k1").found
     held = service.ledger.balance(_account(service)).reserved
-    done = check(service, OLGA, offer, key="k1")
+    done = check(service, OLGA, offer, key="k1").found
 
     assert isinstance(failed, Problem)
     assert (failed.charged, failed.code) == (True, "store-failed")

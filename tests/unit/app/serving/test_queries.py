@@ -15,8 +15,8 @@ from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.data.loans import LentEngine
 from hushcount.app.serving.jobs import answering
 from hushcount.app.serving.jobs.tasks import Order, Task
-from hushcount.app.serving.problems import problem_of
 from hushcount.app.serving.questions import queries, releases
+from hushcount.app.serving.questions.refusals import refused
 from hushcount.app.serving.setup.config import Timing
 from hushcount.errors import (
     BudgetExhausted,
@@ -159,7 +159,7 @@ def test_a_refusal_helps(service):
     with pytest.raises(BudgetExhausted) as told:
         queries.release(service, ZOE, order(COUNT), key="last")
 
-    form = problem_of(told.value).to_form()
+    form = refused(service, ZOE, told.value, dataset="events").to_form()
     assert form["code"] == "budget-exhausted"
     assert form["charged"] is False
     assert form["asked"] == {"releases": 1.0}

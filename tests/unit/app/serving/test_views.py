@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from hushcount.accounting.spent import Spent
 from hushcount.app.budgets import look
-from hushcount.app.forms import balance_form, deed_form, left_form, refusal_form
+from hushcount.app.forms import balance_form, deed_form, left_form
 from hushcount.app.history import history
 from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
 from hushcount.app.serving.owners.people import set_member
@@ -19,12 +20,11 @@ from hushcount.app.serving.owners.views import (
     deeds_view,
     left_view,
     own_quote,
-    refusal_view,
-    refusal_words,
 )
-from hushcount.errors import BudgetExhausted
+from hushcount.app.serving.refusals import refusal_problem, told_to
 from hushcount.ledger import refusal
 from hushcount.ledger.ledger import Account, Variant
+from hushcount.model.budgets import STANDARD
 from tests.conformance.ledgers.stores import ask, cost
 from tests.unit.app.serving.world import OLGA, VISITS, ZOE, World
 
@@ -45,8 +45,8 @@ def told(world, question, who=None):
         "more": own_quote(quote, quote.charge, who).more,
     }
     if quote.refusal is not None:
-        found["refusal"] = refusal_view(quote.refusal, who)
-        found["words"] = refusal_words(refusal.error(quote.refusal), who)
+        problem = refusal_problem(refusal.error(quote.refusal), who)
+        found["refusal"], found["words"] = problem.more, problem.detail
     return found
 
 
@@ -123,11 +123,12 @@ def test_a_shared_account_that_is_short_is_said_without_amounts(pair):
     found = told(busy, ask("new", analyst="zoe", variants=(Variant(label="cautious", cost=cost("0.01", "0")),)))
     shown = json.dumps([found["refusal"], found["words"]])
 
-    assert found["refusal"]["short"] == [{"kind": "dataset", "name": "visits", "shared": True}]
-    assert (found["refusal"]["room"], found["refusal"]["renews"], found["refusal"]["fits"]) == (None, None, None)
+    assert found["refusal"]["short"] == ["a budget that is shared with others"]
+    assert [found["refusal"][name] for name in ("left", "renews", "would_fit")] == [{"releases": None}, None, []]
+    assert "spent_on" not in found["refusal"]
     assert "The budget of 'visits', which is shared, does not have it." in found["words"]
     assert "To have more, ask" in found["words"]
-    assert "Nothing was charged" in found["words"]
+    assert "nothing was charged" in found["words"]
     for hidden in ("max", "0.05", "0.5", "2026-12"):
         assert hidden not in shown.replace("2026-12-01 00:00 UTC", ""), hidden
 
@@ -140,10 +141,10 @@ def test_ones_own_account_is_told_in_full(pair):
     assert [one["shared"] for one in found["left"]["accounts"]] == [True, True, False]
     assert found["left"]["accounts"][2]["releases"]["left"] == 1.0
     assert found["left"]["more_standard_counts"] == 1
-    assert "Your own budget has 1 standard release left until 2026-12-01 00:00 UTC." in found["words"]
+    assert "Your own budget has 1 standard release left. It renews on 2026-12-01 00:00 UTC." in found["words"]
     assert "This would fit: cautious." in found["words"]
-    assert found["refusal"]["room"]["rho"].startswith("0.1")
-    assert found["refusal"]["already_yours"] == [{"what": "question zoe asks"}]
+    assert found["refusal"]["left"] == {"releases": 1.0}
+    assert found["refusal"]["already_answered"] == [{"what": "question zoe asks"}]
     assert [one["who"] for one in found["history"]] == ["zoe"]
 
 
@@ -179,13 +180,51 @@ def test_owners_and_auditors_see_all_and_colleagues_what_the_ledger_tells(pair):
     assert any(deed["who"] == "max" for deed in deeds_view(deeds, viewer("olga", "owner")))
 
 
-def test_a_colleagues_refusal_is_the_ledgers_own(pair):
-    """Words and form."""
+def test_a_colleagues_refusal_speaks_in_releases(pair):
+    """What is left and what it was spent on, in standard releases and plain words; not in rho, and not of the book."""
     _, busy = pair
-    with pytest.raises(BudgetExhausted) as refused:
-        busy.ledger.reserve(QUESTIONS["one too dear for zoe"]())
-    who = viewer(analysts="colleagues")
+    quote = busy.ledger.check(QUESTIONS["one too dear for zoe"]())
+    found = refusal_problem(refusal.error(quote.refusal), viewer(analysts="colleagues"))
+    shown = json.dumps(found.to_form())
 
-    assert refusal_words(refused.value, who) == str(refused.value)
-    form = refusal_view(refused.value.refusal, who)
-    assert {**form, "short": None} == {**refusal_form(refused.value.refusal), "short": None}
+    assert "Your own budget has 1 standard release left." in found.detail
+    assert [one["what"] for one in found.more["spent_on"]] == ["question zoe asks"]
+    for strange in ("rho", "delta", "release 1", "max"):
+        assert strange not in shown.replace("standard release 1", ""), strange
+
+
+@pytest.mark.parametrize("analysts", ["colleagues", "separate"])
+def test_where_little_is_left_it_is_told_in_plain_words(pair, analysts):
+    """Of an account that is used up, nothing; of one with a sliver, hardly anything; no exponents."""
+    _, busy = pair
+    quote = busy.ledger.check(QUESTIONS["one too dear for zoe"]())
+    (balance,) = quote.refusal.short
+    words = []
+    for left in (
+        Spent(),
+        Spent(rho=STANDARD.rho / 10**5, delta=STANDARD.delta),
+        Spent(rho=STANDARD.rho, delta=-STANDARD.delta),
+    ):
+        short = replace(quote.refusal, short=(replace(balance, left=left),))
+        words.append(told_to(viewer(analysts=analysts), short).sentences())
+
+    assert [("nothing left" in one, "hardly anything left" in one) for one in words] == [
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+    assert not any("e-0" in one or "rho" in one for one in words)
+
+
+def test_what_is_told_of_a_refusal_is_rendered_from_one_value(pair):
+    """Sentences and members have the same accounts, the same amounts and the same offers."""
+    _, busy = pair
+    quote = busy.ledger.check(QUESTIONS["one too dear for zoe"]())
+    for analysts in ("colleagues", "separate"):
+        told = told_to(viewer(analysts=analysts), quote.refusal)
+        form, words = told.members(), told.sentences().lower()
+
+        assert all(account in words for account in form["short"])
+        assert f"{form['left']['releases']:.3g} standard release left" in words
+        assert bool(form["would_fit"]) == ("this would fit" in words)
+        assert all(owner in words for owner in form["ask"]["owners"])

@@ -84,7 +84,8 @@ def of_records(ledger: Ledger, news: Iterable[Entry], *, by: str) -> Iterator[No
             dataset = names.get(content.get("dataset", ""))
             yield Notice(about=("request", name), form={"kind": "request", "request": name, "dataset": dataset})
         elif kind == "freeze" and entry.by == SERVICE and content:
-            yield Notice(about=("frozen", str(entry.seq)), form={"kind": "frozen"})
+            # By its link and not by its number: a ledger that is put back twice counts the same numbers twice.
+            yield Notice(about=("frozen", entry.hash), form={"kind": "frozen"})
 
 
 def of_stores(ledger: Ledger, since: datetime, *, by: str) -> Iterator[Notice]:

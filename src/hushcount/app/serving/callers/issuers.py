@@ -3,6 +3,9 @@
 Keys come from the issuer's own address and are kept; a JWT under a key that is not known makes us look again, at most
 once a minute, so that strangers cannot make us call. The algorithm is decided by the key that we hold and never by the
 JWT alone: "none", and a public key used as a shared secret, are refused before anything is computed.
+
+Every JWT that is refused is refused in the same words: which check failed would help whoever forges more than whoever
+signs in. The log says which, and nothing of the JWT.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -33,7 +37,7 @@ _TIMEOUT = 5.0
 _MOST_BYTES = 1_000_000
 _LONGEST_JWT = 16_384
 _LEEWAY = 30
-_REFUSED = "Sign in anew and send the new token. Nothing was charged."
+_log = logging.getLogger("hushcount.serving")
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -72,7 +76,10 @@ class Issuer:
             from joserfc.jwk import import_key  # noqa: PLC0415
         except ImportError:
             raise MissingExtra("joserfc", "pip install 'hushcount[oidc]'") from None
-        key = self._key(_header(text))
+        header = _header(text)
+        if header is None:
+            raise self.refused("not a JWT")
+        key = self._key(header)
         wants = jwt.JWTClaimsRegistry(
             now=int(now.timestamp()),
             leeway=_LEEWAY,
@@ -85,23 +92,32 @@ class Issuer:
             token = jwt.decode(text, import_key(dict(key)), algorithms=[_algorithm_of(key)])
             wants.validate(token.claims)
         except (JoseError, ValueError, TypeError):
-            # Which of the checks failed helps whoever forges more than whoever signs in.
-            raise NotSignedIn(
-                f"this JWT is not one of {self.config.issuer} for this service, or its time is over. {_REFUSED}"
-            ) from None
+            raise self.refused("signed by somebody else, for another service, or over") from None
         return token.claims
+
+    def refused(self, why: str) -> NotSignedIn:
+        """The one refusal of all JWTs that name nobody here.
+
+        Args:
+            why: for the log, in words that stand in the code.
+        """
+        _log.info("a JWT was refused", extra={"kind": why})
+        return NotSignedIn(
+            f"what was sent is neither a token of this service nor a JWT by which {self.config.issuer} names somebody "
+            "to it. Sign in anew and send the new token. Nothing was charged."
+        )
 
     def _key(self, header: Mapping[str, Any]) -> Mapping[str, Any]:
         """The published key that a JWT names; looked for again if it is not known."""
         algorithm, name = header.get("alg"), header.get("kid")
         if algorithm not in ALGORITHMS:
-            raise NotSignedIn(f"this JWT is not signed by {' or '.join(ALGORITHMS)}, and no other is taken. {_REFUSED}")
+            raise self.refused("an algorithm that is not taken")
         found = self._named(name)
         if found is None:
             self._look_again()
             found = self._named(name)
         if found is None or _algorithm_of(found) != algorithm:
-            raise NotSignedIn(f"this JWT is signed with a key that its issuer does not publish. {_REFUSED}")
+            raise self.refused("a key that its issuer does not publish")
         return found
 
     def _named(self, name: object) -> Mapping[str, Any] | None:
@@ -156,16 +172,14 @@ def _algorithm_of(key: Mapping[str, Any]) -> Any:  # noqa: ANN401  a text, or No
     return None
 
 
-def _header(text: str) -> Mapping[str, Any]:
-    """The header of a JWT: not believed, only used to choose among the keys that we hold."""
+def _header(text: str) -> Mapping[str, Any] | None:
+    """The header of a JWT: not believed, only used to choose among the keys that we hold. None if it is no JWT."""
     first = text.split(".", 1)[0] if len(text) <= _LONGEST_JWT and text.count(".") == 2 else ""
     try:
         header = json.loads(base64.b64decode(first + "=" * (-len(first) % 4), altchars=b"-_", validate=True))
     except (ValueError, binascii.Error, RecursionError):
         header = None
-    if not isinstance(header, dict):
-        raise NotSignedIn(f"what was sent is neither a token of this service nor a JWT. {_REFUSED}")
-    return header
+    return header if isinstance(header, dict) else None
 
 
 def _get(place: str) -> Mapping[str, Any]:

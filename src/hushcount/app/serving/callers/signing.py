@@ -231,10 +231,13 @@ def _by_claims(issuer: Issuer, claims: Mapping[str, Any]) -> Caller:
     name_claim, groups_claim = issuer.config.name_claim, issuer.config.groups_claim
     name = claims.get(name_claim)
     if name_claim == "email" and claims.get("email_verified") is not True:
-        raise NotSignedIn(f"the issuer did not verify this e-mail address, so it names nobody. {_HOW}")
+        raise issuer.refused("an e-mail address that the issuer did not verify")
     groups = claims.get(groups_claim) if groups_claim is not None else None
     listed = [group for group in groups if isinstance(group, str)] if isinstance(groups, list) else []
-    return _named(name, tuple(listed[:_MOST_GROUPS]))
+    try:
+        return _named(name, tuple(listed[:_MOST_GROUPS]))
+    except NotSignedIn:
+        raise issuer.refused("a name that cannot be used here") from None
 
 
 def _by_proxy(proxy: Proxy | None, knock: Knock, door: Door) -> Caller | None:

@@ -20,10 +20,13 @@ from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.jobs.asking import read_request
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.jobs.timing import shows_at, veils
+from hushcount.app.serving.owners.views import Viewer
 from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.refusals import refusal_problem
 from hushcount.app.serving.setup.config import Privacy
 from hushcount.app.setting import Setting
 from hushcount.errors import (
+    BudgetExhausted,
     Busy,
     Cancelled,
     ClockImplausible,
@@ -106,7 +109,7 @@ def answered(means: Means, job: Job, wire: Wire) -> tuple[Ending, Problem | None
             if not charged or not left or wire.hurry():
                 return "failed", problem_of(error, charged=charged)
         except HushcountError as error:
-            return "failed", problem_of(error, charged=_charged(means, job))
+            return "failed", _problem(means, job, error)
         except Exception as error:  # noqa: BLE001  a bug: nothing of it may reach the caller, and the job must end
             _log.exception("a question failed inside", extra={"job": job.id, "kind": type(error).__name__})
             return "failed", problem_of(error, charged=_charged(means, job))
@@ -156,6 +159,16 @@ def unveil(means: Means, job: Job) -> datetime | None:
     keys = _keys(job)
     shows = shows_at(means.privacy.timing, job.made, several=len(keys) > 1)
     return means.ledger.unveil(job.analyst, keys, shows)
+
+
+def _problem(means: Means, job: Job, error: HushcountError) -> Problem:
+    """Why a job has no answer, for whoever asked; that owners may know more is found out where they look."""
+    charged = _charged(means, job)
+    if not isinstance(error, BudgetExhausted):
+        return problem_of(error, charged=charged)
+    title = Order.from_json(job.body).tasks[0].dataset
+    asker = Viewer(name=job.analyst, role=None, analysts=means.privacy.analysts, title=title)
+    return replace(refusal_problem(error, asker), charged=charged)
 
 
 def _charged(means: Means, job: Job) -> bool | None:

@@ -33,6 +33,12 @@ def visible(timing: Timing, accepted: datetime, ended: datetime) -> datetime:
     return accepted + tick
 
 
+def remaining(timing: Timing, took: timedelta) -> timedelta:
+    """How much longer the end of what took so long must not be seen."""
+    start = datetime.min.replace(tzinfo=UTC)
+    return max(timedelta(0), visible(timing, start, start + took) - (start + took))
+
+
 def veils(privacy: Privacy) -> bool:
     """Whether an answer shows later than it is there, so that accounts must not tell of it before."""
     return privacy.timing.kind != "off" or privacy.analysts == "separate"

@@ -4,15 +4,18 @@ No guarantee rests on the answer: what goes beyond a declared bound, cap or list
 rows without a person. A wrong fact costs accuracy, and that is what a check is for. It is a question like any other:
 how many people break each fact, counted with noise (`known-laplace`, which the auditor knows) and charged before data
 is read. A free and exact yes or no would be a way around the budget: whoever may declare facts could declare a list
-without one item, or a bound one lower, and learn of a single person each time.
+without one item, or a bound one lower, and learn of a single person each time. For the same reason its end shows on the
+grid like every other's, and to separate analysts nothing tells whether somebody held the same facts against it before.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,14 +26,15 @@ from hushcount.app.request import listed
 from hushcount.app.serving.callers.callers import Caller, require
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.jobs.answering import lifetime
+from hushcount.app.serving.jobs.timing import in_time, remaining, shows_at, veils
 from hushcount.app.serving.owners.rules import dataset_of
-from hushcount.app.serving.problems import Problem, problem_of
+from hushcount.app.serving.problems import LATE, Problem, problem_of
 from hushcount.app.serving.questions.prices import shown_releases
 from hushcount.app.serving.service import Service
 from hushcount.engines.engine import Engine, asking
 from hushcount.errors import HushcountError, InvalidParameter, LedgerUnavailable
 from hushcount.ledger.catalog import ColumnFacts, Dataset
-from hushcount.ledger.ledger import Ask, Reservation
+from hushcount.ledger.ledger import Ask, Reservation, StoredRelease
 from hushcount.mechanisms.counts.known_domain import (
     KNOWN_LAPLACE,
     KnownLaplacePlan,
@@ -115,7 +119,7 @@ class Prepared:
         facts = [[one.kind, one.column, one.facts.max_items, one.facts.public_items] for one in self.counted]
         return json.dumps(["check", self.person, facts])
 
-    def ask(self, offer: Offer, by: Caller, *, version: str, key: str) -> Ask:
+    def ask(self, offer: Offer, by: Caller, *, version: str, key: str, apart: bool) -> Ask:
         """As the ledger wants it."""
         if self.plan is None:  # pragma: no cover (who calls has looked)
             raise LookupError("nothing to check")
@@ -130,7 +134,16 @@ class Prepared:
             what=f"check of the facts of {columns}",
             lifetime=lifetime(offer),
             token=None if by.token is None else by.token.id,
+            apart=apart,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check found, or the problem if there is no answer; and how much longer that must not be shown."""
+
+    found: dict[str, Any] | Problem
+    wait: timedelta = timedelta(0)
 
 
 def price_of(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
@@ -139,18 +152,19 @@ def price_of(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
     Raises:
         NotPermitted: the caller is not the data's owner.
     """
-    made = _prepared(service, caller, offer)
+    made = prepared(service, caller, offer)
     form = _form(made, offer, {}, cost=0.0)
     if made.plan is None:
         return {"mode": "estimate", **form, "fits": True}
     with service.stores.look(offer) as engine:
         sighted = _met(made, engine, service, offer, caller)
-    quote = service.ledger.check(made.ask(offer, caller, version=sighted.version, key="a price"))
+    apart = service.config.privacy.analysts == "separate"
+    quote = service.ledger.check(made.ask(offer, caller, version=sighted.version, key="a price", apart=apart))
     form["cost"] = {"releases": shown_releases(quote.charge), "at_most": True}
     return {"mode": "estimate", **form, "fits": quote.refusal is None}
 
 
-def check(service: Service, caller: Caller, offer: Offer, *, key: str) -> dict[str, Any] | Problem:
+def check(service: Service, caller: Caller, offer: Offer, *, key: str) -> Checked:
     """Hold what is declared of a data set against it; if reading failed after it was paid for, the problem.
 
     The same facts on the same data are answered from the ledger. A key that broke off goes on where it was.
@@ -160,35 +174,88 @@ def check(service: Service, caller: Caller, offer: Offer, *, key: str) -> dict[s
         BudgetExhausted: it does not fit. Nothing was charged.
         KeyReused: the key came with other facts, or the data changed since.
     """
-    made = _prepared(service, caller, offer)
+    began, made = time.monotonic(), prepared(service, caller, offer)
     if made.plan is None:
-        return {"mode": "release", **_form(made, offer, {}, cost=0.0)}
-    setting, ledger = service.of(caller.name), service.ledger
+        return Checked(found={"mode": "release", **_form(made, offer, {}, cost=0.0)})
+    privacy, ledger = service.config.privacy, service.ledger
     with service.stores.lend(offer) as engine, noting(UNCHARGED):
         sighted = _met(made, engine, service, offer, caller)
         if sighted.sighting is None:  # pragma: no cover (a ledger has a catalog)
             raise LookupError("data that was not sighted")
         ledger.catalog.register(sighted.sighting, person=made.person, name=offer.name, by=caller.name)
-        held = ledger.reserve(made.ask(offer, caller, version=sighted.version, key=key))
+        apart = privacy.analysts == "separate"
+        held = ledger.reserve(made.ask(offer, caller, version=sighted.version, key=key, apart=apart))
         if isinstance(held, Reservation):
             ledger.touch(held)
-            context = NoiseContext(
-                query=made.query,
-                data_version=sighted.version,
-                mechanism=KNOWN_LAPLACE.name,
-                mechanism_version=KNOWN_LAPLACE.version,
-            )
+            # From the moment at which it was taken, also if this is another run of it: a retry must not be a new watch.
+            taken = held.expires - lifetime(offer)
             try:
-                payload = json.dumps(_answered(made, engine, KeyedSource(setting.secret.value, context))).encode()
+                holds = _answered(made, engine, _noise(service, caller, made, version=sighted.version))
             except LedgerUnavailable:
                 raise
             except HushcountError as error:
-                return problem_of(error, charged=True)
-            held = ledger.settle(held, made.plan.cost, payload=payload)
-    return {"mode": "release", **_form(made, offer, json.loads(held.payload), cost=shown_releases(held.charged))}
+                return Checked(found=problem_of(error, charged=True), wait=remaining(privacy.timing, _since(began)))
+            payload = json.dumps({"taken": taken.isoformat(), "holds": holds}).encode()
+            held = ledger.settle(held, made.plan.cost, payload=payload, veiled=veils(privacy))
+    wait = _wait(service, held, by=caller.name, key=key, began=began)
+    # What an answer that is still veiled will have cost once it shows is told by what became of the attempt.
+    paid = ledger.recall(caller.name, key)
+    if wait is None or not isinstance(paid, StoredRelease):
+        return Checked(found=LATE, wait=remaining(privacy.timing, _since(began)))
+    holds = json.loads(held.payload)["holds"]
+    return Checked(found={"mode": "release", **_form(made, offer, holds, cost=shown_releases(paid.charged))}, wait=wait)
 
 
-def _prepared(service: Service, caller: Caller, offer: Offer) -> Prepared:
+def _wait(service: Service, held: StoredRelease, *, by: str, key: str, began: float) -> timedelta | None:
+    """How much longer an answer must not be shown; its accounts show with it. None if it came too late to be shown.
+
+    Args:
+        service: the service.
+        held: the answer.
+        by: who asked.
+        key: the attempt.
+        began: when this request came, by the machine's own watch.
+    """
+    timing = service.config.privacy.timing
+    taken = None if held.repeated else datetime.fromisoformat(json.loads(held.payload)["taken"])
+    if taken is not None and not in_time(timing, taken, held.made):
+        return None
+    looked = list[tuple[datetime, datetime]]()
+
+    def shows(now: datetime, firsts: Sequence[timedelta]) -> datetime:
+        accepted = taken or now - _since(began)
+        looked.append((now, accepted))
+        return shows_at(timing, accepted, several=False)(now, firsts)
+
+    moment = service.ledger.unveil(by, [key], shows) if veils(service.config.privacy) else None
+    if moment is None:
+        return remaining(timing, _since(began))
+    now, accepted = looked[-1]
+    # A stored answer comes as late as it did when somebody asked first.
+    return max(moment - now, timedelta(0)) if in_time(timing, accepted, moment) else None
+
+
+def _since(began: float) -> timedelta:
+    return timedelta(seconds=time.monotonic() - began)
+
+
+def _noise(service: Service, caller: Caller, made: Prepared, *, version: str) -> NoiseSource:
+    context = NoiseContext(
+        query=made.query,
+        data_version=version,
+        mechanism=KNOWN_LAPLACE.name,
+        mechanism_version=KNOWN_LAPLACE.version,
+    )
+    return KeyedSource(service.of(caller.name).secret.value, context)
+
+
+def prepared(service: Service, caller: Caller, offer: Offer) -> Prepared:
+    """All of a check that rests on what was declared alone. Nothing is read.
+
+    Raises:
+        NotPermitted: the caller is not the data's owner.
+        InvalidParameter: there is nothing that could be checked, or too much.
+    """
     require(service, caller, offer, "owner", deed="hold facts against the data")
     dataset = dataset_of(service.setting, offer)
     person = offer.person or dataset.person

@@ -21,7 +21,7 @@ from hushcount.app.serving.jobs.asking import Wanted, read_request, refuse_dear,
 from hushcount.app.serving.jobs.tasks import Order, Task, flight_of
 from hushcount.app.serving.jobs.timing import in_time, visible
 from hushcount.app.serving.owners.views import Viewer, own_quote
-from hushcount.app.serving.problems import PASSING, Problem
+from hushcount.app.serving.problems import LATE, PASSING, Problem
 from hushcount.app.serving.questions.prices import price_form
 from hushcount.app.serving.questions.rehearsal import rehearse
 from hushcount.app.serving.questions.releases import made_up_form
@@ -36,7 +36,6 @@ from hushcount.ledger.refusal import error as refused
 MOST_QUESTIONS = 50
 # One word for all of it where the moment of a change would tell something: how long the data took, or who else asks.
 _UNDER_WAY = "under way"
-_LATE = Problem(code="store-timeout", detail="It was not answered in time, and stays charged.", charged=True)
 # The same words for all who wait, whatever for.
 WAITING = "waiting for the store"
 
@@ -163,7 +162,7 @@ def show(service: Service, job: Job) -> Shown:
     ended = job.state in {"done", "failed", "cancelled"}
     over = timing.kind == "fixed" and job.read >= job.made + timing.every
     if over and not (ended and _came_in_time(timing, job)):
-        return Shown(job=job, state="failed", stage="", problem=_LATE, moment=None)
+        return Shown(job=job, state="failed", stage="", problem=LATE, moment=None)
     # A wish to stop is noted of what runs alone, so that it would tell whether it does.
     hidden = Shown(job=replace(job, stop=False), state="running", stage=_UNDER_WAY, problem=None, moment=None)
     if not ended and (timing.kind != "off" or service.config.privacy.analysts == "separate"):

@@ -28,7 +28,7 @@ from hushcount.app.serving.owners.schedules import Run, RunState, Schedule
 from hushcount.app.serving.problems import PASSING, Problem, problem_of
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.publishing import note_release
-from hushcount.app.serving.questions.refusals import refusal_problem, seen_problem, without_places
+from hushcount.app.serving.questions.refusals import refused, seen_problem, without_places
 from hushcount.app.serving.service import Service
 from hushcount.errors import BudgetExhausted, HushcountError, LedgerUnavailable, NotFound, Outdated, StoreFailed
 from hushcount.ledger.jobs import Job
@@ -112,7 +112,7 @@ def _ask(service: Service, one: Saved, schedule: Schedule, *, offer: Offer, run:
     except LedgerUnavailable:
         raise
     except BudgetExhausted as error:
-        _note(service, one, schedule, run, problem=refusal_problem(service, caller, error, dataset=offer.name))
+        _note(service, one, schedule, run, problem=refused(service, caller, error, dataset=offer.name))
         return
     except HushcountError as error:
         _note(service, one, schedule, run, problem=seen_problem(service, caller, problem_of(error)))
