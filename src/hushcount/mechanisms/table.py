@@ -11,7 +11,7 @@ from hushcount.mechanisms.counts.tsgd import TSGD, TSGD_PUBLIC
 from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_LAPLACE
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.selection.optimal import OPTIMAL
-from hushcount.mechanisms.selection.sips import SIPS
+from hushcount.mechanisms.selection.sips import SIPS, SIPS_KS
 from hushcount.mechanisms.selection.union import UNIONS
 from hushcount.mechanisms.topk.known_domain import KNOWN_GUMBEL
 from hushcount.mechanisms.topk.unknown_domain import UNKNOWN_GUMBEL
@@ -20,6 +20,7 @@ from hushcount.model.queries import Question
 
 MECHANISMS: tuple[Mechanism, ...] = (
     SIPS,
+    SIPS_KS,
     *UNIONS,
     OPTIMAL,
     PCR,
