@@ -88,7 +88,7 @@ def plan_hybrid(budget: Budget, facts: Facts, *, rows: int | None = None, taken:
     epsilon = Decimal(root_below(8 * Fraction(total.rho) / units * _HARDLY_LESS))
     counting = DiscreteGaussian(rho=_unit(epsilon))
     counted = (counting, k if facts.with_counts else 0)
-    names_rho = allow(total.rho - counting.rho * counted[1])
+    names_rho = _left(total.rho, epsilon, counted[1])
     deltas = (min(share(total.delta, 2), most_delta(epsilon, facts.per_item_cap)), share(total.delta, 2))
     failures = (Failure(delta=deltas[0]), Failure(delta=deltas[1]))
     return HybridPlan(
@@ -102,7 +102,7 @@ def plan_hybrid(budget: Budget, facts: Facts, *, rows: int | None = None, taken:
         epsilon=epsilon,
         names_rho=names_rho,
         deltas=deltas,
-        naming=_plan_naming(names_rho - _unit(epsilon), deltas[1], taken),
+        naming=_plan_naming(_left(names_rho, epsilon, 1), deltas[1], taken),
         cost=Cost.of(Concentrated(rho=names_rho), counted, *failures),
     )
 
@@ -129,7 +129,8 @@ def run_hybrid(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> Outcome:
     found = _compare(data, plan, noise)
     cutoff = None
     if len(found.items) < plan.k:
-        left = plan.names_rho - _unit(plan.epsilon) * (len(found.items) + 1)
+        # Bottom was paid for, too.
+        left = _left(plan.names_rho, plan.epsilon, len(found.items) + 1)
         naming = _plan_naming(left, plan.deltas[1], plan.taken)
         rest = _name_and_choose(data, plan, noise, naming=naming, shown=found.items)
         cutoff = naming.threshold
@@ -202,6 +203,11 @@ def _unit(epsilon: Decimal) -> Decimal:
     return charge(Fraction(epsilon) ** 2 / 8)
 
 
+def _left(rho: Decimal, epsilon: Decimal, steps: int) -> Decimal:
+    """What so many selections or counts leave of rho. In fractions: decimals would round a difference to 28 digits."""
+    return allow(Fraction(rho) - steps * Fraction(_unit(epsilon)))
+
+
 def expect_hybrid(plan: HybridPlan) -> Expectation:
     """As if no item stood out, so that all must be named."""
     note = f"Fewer than {plan.k} items are shown only if fewer can be named."
@@ -218,5 +224,6 @@ HYBRID_TOP = Mechanism(
     run=run_hybrid,
     expect=expect_hybrid,
     small=lambda budget, facts: plan_hybrid(budget, facts, rows=max(2, facts.k or 0) + 1, taken=2),
+    fetch=lambda plan: plan.rows + 1,
     weighs=True,
 )
