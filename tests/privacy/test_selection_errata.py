@@ -12,6 +12,7 @@ from scipy import stats
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.convert import split_delta
+from hushcount.audit.keep_curve import steepest_keep
 from hushcount.audit.twins import formulas
 from hushcount.audit.twins.weightings import greedy_threshold_as_printed
 from hushcount.engines.incidence import incidence
@@ -31,6 +32,8 @@ UNIONS = [
     ("count", "gaussian"),
     ("weighted", "gaussian"),
     ("policy", "gaussian"),
+    ("weighted", "ks"),
+    ("policy", "ks"),
     ("count", "laplace"),
     ("weighted", "laplace"),
     ("policy", "laplace"),
@@ -45,6 +48,8 @@ def shown_alone(weights, tail) -> float:
 
 def tail_of(plan):
     """P[named] as a function of the weight."""
+    if plan.primitive == "ks":
+        return lambda weight: steepest_keep((weight - plan.threshold) / plan.noise_scale)
     law = stats.norm if plan.primitive == "gaussian" else stats.laplace
     return lambda weight: float(law.sf((plan.threshold - weight) / plan.noise_scale))
 
@@ -56,7 +61,7 @@ def tail_of(plan):
 @pytest.mark.parametrize("delta", [0.2, 0.05, 1e-6])
 def test_novel_items_stay_hidden(weighting, primitive, delta):
     """For every t up to the bound, t items of one person alone are all hidden with probability 1 - delta."""
-    norm = 2 if primitive == "gaussian" else 1
+    norm = 1 if primitive == "laplace" else 2
     for max_items in (1, 2, 7, 60):
         tail = tail_of(plan_union(weighting, primitive, rho_budget("0.5", delta), max_items=max_items))
         worst = max(

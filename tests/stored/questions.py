@@ -36,6 +36,10 @@ QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("count", {"method": "unknown-laplace", **_BOUNDED}),
     ("top", {"k": 5}),
     ("top", {"k": 5, "counts": False}),
+    ("top", {"k": 30, "counts": False, "preset": "cautious"}),
+    ("top", {"k": 30, "per_item_cap": 2, "preset": "cautious"}),
+    ("top", {"k": 5, "method": "unknown-gumbel"}),
+    ("top", {"k": 5, "counts": False, "method": "unknown-gumbel"}),
     ("top", {"k": 4, "keys": _LISTED}),
     ("vocab", {}),
     ("vocab", {"max_items_per_user": 1}),
@@ -46,6 +50,7 @@ QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
         for method in (
             *("sips", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace"),
             *("policy-gaussian", "policy-laplace", "greedy", "optimal"),
+            *("sips-ks", "weighted-ks", "policy-ks"),
         )
     ),
 )

@@ -14,8 +14,9 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from hushcount.accounting import basic, normal, zcdp
+from hushcount.audit.keep_curve import steepest_keep
 from hushcount.model.amounts import charge
-from hushcount.model.costs import Approximate, BoundedRange, Cost, DiscreteGaussian, Event, Gaussian, Pure
+from hushcount.model.costs import Approximate, BoundedRange, Concentrated, Cost, DiscreteGaussian, Event, Gaussian, Pure
 from hushcount.noise import enclosures
 from hushcount.noise.calls import (
     AddGaussian,
@@ -24,6 +25,7 @@ from hushcount.noise.calls import (
     AnyCall,
     KeepByTable,
     KeepGaussian,
+    KeepKs,
     KeepLaplace,
     Peel,
 )
@@ -144,6 +146,12 @@ def _priced_coins(call: KeepGaussian, _: int) -> _Priced:
     return Gaussian(rho=charge((Fraction(call.reach.l2, call.unit) / Fraction(call.stddev)) ** 2 / 2)), 1
 
 
+def _priced_curve(call: KeepKs, _: int) -> _Priced:
+    if call.reach.l2 is None:
+        return None
+    return Concentrated(rho=charge((Fraction(call.reach.l2, call.unit) / Fraction(call.stddev)) ** 2 / 2)), 1
+
+
 def _priced_laplace_coins(call: KeepLaplace, _: int) -> _Priced:
     if call.reach.l1 is None:
         return None
@@ -164,12 +172,14 @@ _PRICES: dict[type, Callable[[Any, int], _Priced]] = {
     AddGaussian: _priced_gaussian,
     AddTruncated: _priced_laplace,
     KeepGaussian: _priced_coins,
+    KeepKs: _priced_curve,
     KeepLaplace: _priced_laplace_coins,
     KeepByTable: _by_table,
     Peel: _priced_order,
 }
 _COINS: dict[type, Callable[[Any, int], float]] = {
     KeepGaussian: lambda call, value: normal.tail((call.threshold - value / call.unit) / call.stddev),
+    KeepKs: lambda call, value: steepest_keep((value / call.unit - call.threshold) / call.stddev),
     KeepLaplace: lambda call, value: _laplace_tail((call.threshold - value / call.unit) / call.scale),
     KeepByTable: lambda call, value: call.table[min(max(value, 0), len(call.table) - 1)] / _TABLE,
 }

@@ -21,7 +21,7 @@ from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.budgets import Budget, epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Counts, Histogram, Incidence
+from hushcount.model.inputs import Counts, Histogram, Holdings, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.model.queries import Selection
 from hushcount.noise.source import NoiseSource, SeededSource
@@ -59,7 +59,7 @@ class Subject:
         """What the plan says about its privacy."""
         return cost_claim(self.plan.cost)
 
-    def read(self, rows: Table, noise: NoiseSource) -> Counts | Incidence:
+    def read(self, rows: Table, noise: NoiseSource) -> Counts | Incidence | Holdings:
         """The bounded input that the mechanism gets of a table: made by the product's own function."""
         return bounded_input(
             small_table(rows),

@@ -40,8 +40,9 @@ def _choose_top(facts: Facts) -> Choice:
     if facts.public_items is not None:
         return _sure("known-gumbel", "the list of items is public, so k items always come back and no delta is spent")
     return _sure(
-        "unknown-gumbel",
-        "the list of items is private: names come from above a noisy threshold, and only what comes back is paid",
+        "hybrid-top",
+        "the list of items is private: what stands out is shown, what is missing is named and chosen from, and only "
+        "what is drawn is paid",
     )
 
 

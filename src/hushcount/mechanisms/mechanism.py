@@ -42,7 +42,7 @@ class Mechanism:
     Attributes:
         name: what it is called by `method`, in receipts and in the docs.
         question: what it answers.
-        wants: what input its run takes: people per item, or a handle on who has what.
+        wants: what input its run takes: people per item, a handle on who has what, or both, each read when asked for.
         needs: facts that it cannot be planned without.
         takes: further facts that change its plan. Any other is refused, since it would change nothing.
         calibrate: from a budget and these facts to a plan; see `plan`.
@@ -62,7 +62,7 @@ class Mechanism:
 
     name: str
     question: Question
-    wants: Literal["histogram", "incidence"]
+    wants: Literal["histogram", "incidence", "holdings"]
     needs: frozenset[Fact] = frozenset()
     takes: frozenset[Fact] = frozenset()
     calibrate: Planner

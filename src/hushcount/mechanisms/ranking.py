@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
 from hushcount.errors import InvalidInput
+from hushcount.model.amounts import allow
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items
 from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.source import ItemKeys
@@ -60,6 +63,19 @@ def bottom_odds(rows: int, delta: Fraction) -> Fraction:
     up to `rows` (erratum 1).
     """
     return rows / delta
+
+
+def most_delta(epsilon: Decimal, cap: int) -> Decimal:
+    """The largest delta for which bottom moves by at most epsilon with the items, rounded down.
+
+    Given that no swapped item beats bottom, bottom stands for itself and for them, so that its log-odds may move by a
+    little more or less than its score: by ln(e^(epsilon x / cap) + delta) at the most if the boundary moves by
+    x <= cap - 1, and by nothing less than zero, both where delta <= e^epsilon - e^(epsilon (1 - 1/cap)) (docs,
+    mechanisms/top.md).
+    """
+    # It grows with epsilon, so a smaller one is safe where doubles end.
+    size = min(float(epsilon), 50.0)
+    return min(allow(math.exp(size) * -math.expm1(-size / cap) * (1 - 1e-12)), Decimal(1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

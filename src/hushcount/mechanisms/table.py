@@ -11,8 +11,9 @@ from hushcount.mechanisms.counts.tsgd import TSGD, TSGD_PUBLIC
 from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_LAPLACE
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.selection.optimal import OPTIMAL
-from hushcount.mechanisms.selection.sips import SIPS
+from hushcount.mechanisms.selection.sips import SIPS, SIPS_KS
 from hushcount.mechanisms.selection.union import UNIONS
+from hushcount.mechanisms.topk.hybrid import HYBRID_TOP
 from hushcount.mechanisms.topk.known_domain import KNOWN_GUMBEL
 from hushcount.mechanisms.topk.unknown_domain import UNKNOWN_GUMBEL
 from hushcount.mechanisms.weighting.policy import refuse_l1_descent_for_gaussian
@@ -20,6 +21,7 @@ from hushcount.model.queries import Question
 
 MECHANISMS: tuple[Mechanism, ...] = (
     SIPS,
+    SIPS_KS,
     *UNIONS,
     OPTIMAL,
     PCR,
@@ -32,6 +34,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     UNKNOWN_LAPLACE,
     KNOWN_GUMBEL,
     UNKNOWN_GUMBEL,
+    HYBRID_TOP,
 )
 
 

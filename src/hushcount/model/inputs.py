@@ -165,6 +165,22 @@ class Incidence(Protocol):
         ...
 
 
+class Holdings(Protocol):
+    """Both views of the same rows, for mechanisms that may do with one: each is read when it is asked for."""
+
+    def top(self, rows: int) -> Histogram:
+        """The largest counts of all items, nobody's list bounded."""
+        ...
+
+    def incidence(self) -> Incidence:
+        """Who has what."""
+        ...
+
+    def counts_of(self, items: Items) -> Int64s:
+        """The count of each of these items, zeros included, nobody's list bounded; they must be released already."""
+        ...
+
+
 def _check_rows(items: Items, values: Int64s, *, least: int) -> None:
     if items.ndim != 1 or values.ndim != 1 or len(items) != len(values):
         raise InvalidInput("items and counts must be one-dimensional and of the same length")

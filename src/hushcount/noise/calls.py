@@ -178,6 +178,30 @@ class KeepLaplace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepKs:
+    """Yes with the probability of the steepest keep curve (Kearns-Saul); weights are values / unit, stddev is sigma.
+
+    At the threshold the odds are even. A value of zero has the curve's probability like any other, so the items that
+    can be kept are those of `keys`, whatever they weigh.
+
+    Guarantee: (l2 of the reach / unit)² / (2 stddev²)-zCDP. *Not* Gaussian DP: the curve is not that of any noise.
+    """
+
+    purpose: str
+    keys: ItemKeys | None
+    values: Int64s
+    reach: Reach
+    unit: int
+    stddev: float
+    threshold: float
+
+    def draw(self, source: NoiseSource) -> Bools:
+        """One coin for each value."""
+        law = keep.KearnsSaul(unit=self.unit, scale=self.stddev, threshold=self.threshold)
+        return keep.toss(_draws(self, source), self.values, law)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeepByTable:
     """Yes with probability table[value] / 2^128, the last entry standing for all larger values.
 

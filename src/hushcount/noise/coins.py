@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from hushcount.model.inputs import Int64s
-from hushcount.noise import enclosures
+from hushcount.noise import enclosures, steepest
 from hushcount.noise.bernoulli import Bools, Floats, accept
 from hushcount.noise.source import Draws
 
@@ -78,6 +78,24 @@ class Laplace:
         """The Laplace tail, enclosed."""
         low, high = enclosures.exp(-abs(gap), digits)
         return (low / 2, high / 2) if gap >= 0 else (1 - high / 2, 1 - low / 2)
+
+
+@dataclass(slots=True)
+class KearnsSaul:
+    """The steepest keep curve, `scale` standing for sigma; the threshold is the weight of even odds."""
+
+    unit: int
+    scale: float
+    threshold: float
+
+    def probability(self, gap: Floats) -> Floats:
+        """The curve's probability; it is e^-128 at the least and falls short of one by as much."""
+        return 1 / (1 + np.exp(-steepest.curve().log_odds(-gap)))
+
+    def judge(self, gap: Fraction, digits: int) -> enclosures.Interval:
+        """The curve's probability, enclosed."""
+        low, high = steepest.curve().enclose(gap, digits + 2)
+        return enclosures.sigmoid(*((low, high) if gap <= 0 else (-high, -low)), digits)
 
 
 def toss(draws: Draws, values: Int64s, law: Threshold) -> Bools:

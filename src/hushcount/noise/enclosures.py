@@ -7,6 +7,7 @@ generous.
 
 from __future__ import annotations
 
+import math
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +31,19 @@ def ln(argument: Fraction, digits: int) -> Interval:
     value = Fraction(context.ln(_decimal(argument, context)))
     width = Fraction(1, 10**digits)
     return value - width, value + width
+
+
+def sqrt(argument: Fraction, digits: int) -> Interval:
+    """An enclosure of the root of an argument of zero or more that is 10^-digits wide."""
+    scale = 10**digits
+    root = math.isqrt(argument.numerator * scale**2 // argument.denominator)
+    return Fraction(root, scale), Fraction(root + 1, scale)
+
+
+def sigmoid(low: Fraction, high: Fraction, digits: int) -> Interval:
+    """An enclosure of 1 / (1 + e^-x) for all x from low to high, by 10^-digits, relative, wider than it must be."""
+    small, large = exp(-high, digits + 2), exp(-low, digits + 2)
+    return 1 / (1 + large[1]), 1 / (1 + small[0])
 
 
 def normal_tail(argument: Fraction, digits: int) -> Interval:

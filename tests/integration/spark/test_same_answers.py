@@ -14,9 +14,13 @@ from tests.integration.spark.sessions import asks
 QUESTIONS = {
     "vocab by sips": ("vocab", {}),
     "vocab by weighted Gaussian": ("vocab", {"method": "weighted-gaussian", "max_items_per_user": 5}),
+    "vocab by the steepest curve": ("vocab", {"method": "sips-ks", "max_items_per_user": 5}),
     "count": ("count", {}),
     "count of bounded lists": ("count", {"max_items_per_user": 2}),
     "top": ("top", {"k": 10}),
+    "top of more than stand out": ("top", {"k": 200, "rho": "0.01"}),
+    "top of rows up to a cap": ("top", {"k": 200, "rho": "0.01", "per_item_cap": 2}),
+    "top as printed": ("top", {"k": 10, "method": "unknown-gumbel"}),
     "filtered": ("count", {"where": "user >= 700 AND item != 'thing é 2'"}),
 }
 

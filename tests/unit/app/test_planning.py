@@ -18,9 +18,9 @@ def planned(question="count", **options):
 
 
 def test_default_choices():
-    """Without more facts: pcr counts, unknown-gumbel lists, sips names."""
+    """Without more facts: pcr counts, hybrid-top lists, sips names."""
     assert planned().mechanism.name == "pcr"
-    assert planned("top", k=5).mechanism.name == "unknown-gumbel"
+    assert planned("top", k=5).mechanism.name == "hybrid-top"
     assert planned("vocab").mechanism.name == "sips"
 
 
@@ -78,8 +78,8 @@ def test_estimates_say_price_and_accuracy(question, options):
         ("count", {"method": "pcr", "max_items_per_user": 3}, "max_items = 3 .* left out for 'pcr'"),
         ("count", {"method": "tsgd", "max_items_per_user": 3, "keys": ["a"]}, "public_items = 'a list' .* 'tsgd'"),
         ("count", {"max_items_per_user": 1, "error": "10%"}, "relative_error = 0.1 .* say a number of people instead"),
-        ("top", {"k": 2, "max_items_per_user": 3}, "max_items = 3 .* left out for 'unknown-gumbel'"),
-        ("top", {"k": 2, "error": "5%"}, "relative_error = 0.05 .* left out for 'unknown-gumbel'"),
+        ("top", {"k": 2, "max_items_per_user": 3}, "max_items = 3 .* left out for 'hybrid-top'"),
+        ("top", {"k": 2, "error": "5%"}, "relative_error = 0.05 .* left out for 'hybrid-top'"),
         ("vocab", {"keys": ["a"]}, "public_items = 'a list' .* left out for 'sips'"),
         ("vocab", {"per_item_cap": 2}, "per_item_cap = 2 .* people, not at rows"),
         ("vocab", {"error": 20}, "error = 20.0 .* left out for 'sips'. It shows names, and no counts"),

@@ -7,11 +7,14 @@ from dataclasses import fields
 
 import numpy as np
 
+from hushcount.app.bounded import Reading
+from hushcount.audit.small_table import ITEM, USER, SmallTable
 from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Items
 from hushcount.model.outcomes import Outcome
+from hushcount.model.queries import Selection
 
 NAMES = [f"item {n:02}" for n in range(30)]
 # Item n has this many people: some equal, some far above every threshold, some of one person alone.
@@ -56,14 +59,39 @@ def made_incidence(shuffle: int = 0) -> MemoryIncidence:
     return incidence(*rows_of_people(shuffle))
 
 
-def input_for(mechanism: Mechanism, shuffle: int = 0) -> Histogram | MemoryIncidence:
+def holdings(held: MemoryIncidence, *, cap: int = 1) -> Reading:
+    """Both views of who has what."""
+    return Reading(
+        data=SmallTable(held), selection=Selection(user=USER, item=ITEM, per_item_cap=cap), salt=b"a salt of 16 byt"
+    )
+
+
+def input_for(mechanism: Mechanism, shuffle: int = 0) -> Histogram | MemoryIncidence | Reading:
     """The input that the mechanism wants."""
-    return made_histogram(shuffle) if mechanism.wants == "histogram" else made_incidence(shuffle)
+    match mechanism.wants:
+        case "histogram":
+            return made_histogram(shuffle)
+        case "incidence":
+            return made_incidence(shuffle)
+        case "holdings":
+            return holdings(made_incidence(shuffle))
 
 
-def empty_for(mechanism: Mechanism) -> Histogram | MemoryIncidence:
+def of_rows(mechanism: Mechanism, users: list[str], items: list[str]) -> Histogram | MemoryIncidence | Reading:
+    """The input that the mechanism wants, made of these rows."""
+    held = incidence(users, items)
+    match mechanism.wants:
+        case "histogram":
+            return held.histogram()
+        case "incidence":
+            return held
+        case "holdings":
+            return holdings(held)
+
+
+def empty_for(mechanism: Mechanism) -> Histogram | MemoryIncidence | Reading:
     """The input that the mechanism wants, without any data."""
-    return histogram([], []) if mechanism.wants == "histogram" else incidence([], [])
+    return of_rows(mechanism, [], [])
 
 
 def facts_for(mechanism: Mechanism) -> Facts:

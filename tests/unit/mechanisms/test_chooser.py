@@ -26,7 +26,7 @@ BUDGETS = pytest.mark.parametrize("budget", [RHO, EPSILON], ids=["rho", "epsilon
         ("count", True, 5, "known-laplace"),
         ("count", True, None, "known-laplace"),
         ("top", True, None, "known-gumbel"),
-        ("top", False, None, "unknown-gumbel"),
+        ("top", False, None, "hybrid-top"),
         ("count", False, None, "pcr"),
     ],
 )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hushcount.accounting import zcdp
-from hushcount.engines.incidence import incidence
 from hushcount.errors import InvalidInput
 from hushcount.mechanisms.calibration import inverse_above, root_above, root_below
 from hushcount.mechanisms.counts.plume import plan_plume, run_plume
@@ -31,6 +30,7 @@ from tests.unit.mechanisms.made_inputs import (
     histogram,
     input_for,
     made_histogram,
+    of_rows,
     same_release,
 )
 
@@ -65,7 +65,7 @@ def test_no_data_gives_no_private_item(mechanism):
 @EVERY
 def test_one_person_alone_is_not_shown(mechanism):
     """Items that a single person has, unlisted ones, are not shown at delta = 1e-6, over 20 seeds."""
-    data = histogram(["x", "y"], [1, 1]) if mechanism.wants == "histogram" else incidence(["p", "p"], ["x", "y"])
+    data = of_rows(mechanism, ["p", "p"], ["x", "y"])
     plan = plan_of(mechanism)
     shown = [set(mechanism.run(data, plan, SeededSource(seed)).items) for seed in range(20)]
 

@@ -208,9 +208,9 @@ def test_refusals_are_value_errors_with_fields():
 
 
 def test_a_delta_that_a_step_cannot_cover_is_refused():
-    """One delta for the whole list needs delta at most e^epsilon - 1: an absurd one is refused."""
+    """One delta for the whole list needs delta at most e^epsilon - 1 for a cap of one: an absurd one is refused."""
     facts = Facts(k=5)
 
     assert find("unknown-gumbel").plan(rho_budget("0.001", "0.01"), facts)
-    with pytest.raises(InvalidParameter, match=r"at most e\^epsilon - 1"):
+    with pytest.raises(InvalidParameter, match=r"at most e\^epsilon - e"):
         find("unknown-gumbel").plan(rho_budget("0.001", "0.1"), facts)

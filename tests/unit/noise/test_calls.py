@@ -14,6 +14,7 @@ from hushcount.noise.calls import (
     AddTruncated,
     KeepByTable,
     KeepGaussian,
+    KeepKs,
     KeepLaplace,
     Peel,
     Reach,
@@ -30,6 +31,7 @@ LAWS = {
     "gaussian": (AddGaussian, {"variance": Fraction(50)}),
     "truncated": (AddTruncated, {"rate": Fraction(1, 5), "bound": 12}),
     "keep gaussian": (KeepGaussian, {"unit": 8, "stddev": 2.0, "threshold": 4.0}),
+    "keep ks": (KeepKs, {"unit": 8, "stddev": 2.0, "threshold": 4.0}),
     "keep laplace": (KeepLaplace, {"unit": 8, "scale": 2.0, "threshold": 4.0}),
     "keep table": (KeepByTable, {"table": tuple(n << 122 for n in range(65))}),
 }

@@ -162,3 +162,24 @@ def test_tails_of_both_sides_add_to_one(x):
     right, left = enclosures.normal_tail(x, 30), enclosures.normal_tail(-x, 30)
 
     assert right[0] + left[0] <= 1 <= right[1] + left[1]
+
+
+@given(x=st.fractions(0, 10**9, max_denominator=10**30), digits=st.integers(1, 100))
+def test_roots_anywhere(x, digits):
+    """The root is enclosed exactly: the squares of the ends are on either side, and the ends are 10^-digits apart."""
+    low, high = enclosures.sqrt(x, digits)
+
+    assert low**2 <= x < high**2
+    assert high - low == Fraction(1, 10**digits)
+
+
+@given(x=st.fractions(-500, 500, max_denominator=10**12), wide=st.fractions(0, 1), digits=st.integers(5, 60))
+def test_sigmoids_anywhere(x, wide, digits):
+    """1 / (1 + e^-x) is enclosed at both ends of an interval, and by hardly more."""
+    low, high = enclosures.sigmoid(x, x + wide, digits)
+    with mpmath.workdps(500 + digits):
+        one, two = (1 / (1 + mpmath.exp(-real(end))) for end in (x, x + wide))
+        slack = mpmath.mpf(10) ** -digits
+
+        assert one * (1 - slack) <= real(low) < one
+        assert two < real(high) <= two * (1 + slack)

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.audit.keep_curve import steepest_keep
 from hushcount.errors import InvalidParameter
 from hushcount.noise.calls import (
     AddGaussian,
@@ -27,6 +28,7 @@ from hushcount.noise.calls import (
     AnyCall,
     KeepByTable,
     KeepGaussian,
+    KeepKs,
     KeepLaplace,
     Peel,
 )
@@ -120,6 +122,10 @@ def _laplace_tail(call: KeepLaplace, value: int) -> Marginal:
     return coin(small if gap >= 0 else 1 - small)
 
 
+def _by_curve(call: KeepKs, value: int) -> Marginal:
+    return coin(steepest_keep((value / call.unit - call.threshold) / call.stddev))
+
+
 def _by_table(call: KeepByTable, value: int) -> Marginal:
     place = min(max(value, 0), len(call.table) - 1)
     return coin(float(Fraction(call.table[place], 2**128)))
@@ -130,6 +136,7 @@ _MARGINALS: dict[type, Callable[[Any, int], Marginal]] = {
     AddGaussian: lambda call, value: _shifted(gaussian(call.variance), value),
     AddTruncated: lambda call, value: _shifted(truncated(call.rate, call.bound), value),
     KeepGaussian: _normal_tail,
+    KeepKs: _by_curve,
     KeepLaplace: _laplace_tail,
     KeepByTable: _by_table,
 }
@@ -137,7 +144,7 @@ _MARGINALS: dict[type, Callable[[Any, int], Marginal]] = {
 
 def _joint(call: AnyCall, floor: float) -> Iterator[Chance]:
     """All combinations of independent outcomes, cut off as soon as they fall below the floor."""
-    kind = np.bool_ if isinstance(call, KeepGaussian | KeepLaplace | KeepByTable) else np.int64
+    kind = np.bool_ if isinstance(call, KeepGaussian | KeepKs | KeepLaplace | KeepByTable) else np.int64
     parts = marginals(call)
     # The likeliest that the values after each can still be: what is below the floor even then is not begun.
     best = [1.0]

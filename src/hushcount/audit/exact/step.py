@@ -27,7 +27,7 @@ from hushcount.audit.neighbours import Neighbours, Table
 from hushcount.audit.pricing import overspent, price
 from hushcount.audit.subject import Subject
 from hushcount.model.costs import Cost
-from hushcount.model.inputs import Counts, Histogram, Incidence
+from hushcount.model.inputs import Counts, Histogram, Holdings, Incidence
 from hushcount.noise.calls import AnyCall, Peel, items_of
 
 # What the rounding of doubles can add up to in a curve: a claim is broken only by more than this.
@@ -203,7 +203,7 @@ def _law(search: _Search, rows: Table, where: str) -> OutputLaw:
     return search.laws[key]
 
 
-def _key(bounded: Counts | Incidence, rows: Table) -> Hashable:
+def _key(bounded: Counts | Incidence | Holdings, rows: Table) -> Hashable:
     if isinstance(bounded, Histogram):
         return (tuple(bounded.items.tolist()), tuple(bounded.counts.tolist()), bounded.complete)
     return tuple(sorted(rows))

@@ -14,6 +14,7 @@ from hushcount.audit.twins.lists import LIST_TWINS
 from hushcount.audit.twins.noise import NOISE_TWINS
 from hushcount.audit.twins.policies import POLICY_TWINS
 from hushcount.audit.twins.rankings import RANKING_TWINS
+from hushcount.audit.twins.steepest import STEEPEST_TWINS
 from hushcount.audit.twins.twin import Twin
 from hushcount.audit.twins.unions import UNION_TWINS
 
@@ -23,5 +24,6 @@ TWINS: tuple[Twin | LedgerTwin, ...] = (
     *RANKING_TWINS,
     *UNION_TWINS,
     *POLICY_TWINS,
+    *STEEPEST_TWINS,
     *LEDGER_TWINS,
 )

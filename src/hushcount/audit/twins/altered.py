@@ -19,6 +19,7 @@ from hushcount.noise.calls import (
     AnyCall,
     Call,
     KeepGaussian,
+    KeepKs,
     KeepLaplace,
     Peel,
     Reach,
@@ -73,7 +74,7 @@ def with_less_noise(call: AnyCall) -> AnyCall:
             return replace(call, rate=call.rate * Fraction(5, 4))
         case AddGaussian():
             return replace(call, variance=call.variance * Fraction(16, 25))
-        case KeepGaussian():
+        case KeepGaussian() | KeepKs():
             return replace(call, stddev=call.stddev * 0.8)
         case KeepLaplace():
             return replace(call, scale=call.scale * 0.8)

@@ -10,9 +10,14 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 
+import numpy as np
+
 from hushcount.accounting.convert import split_delta
 from hushcount.accounting.normal import isf
+from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import float_below
+from hushcount.noise import steepest
+from hushcount.noise.steepest import Floats
 
 _ROUNDING = 1 + 1e-12
 _EXACT_UP_TO = 1000
@@ -26,6 +31,27 @@ def gaussian_threshold(stddev: float, delta: Decimal, max_items: int, *, novel_w
     1e-15 (erratum 29).
     """
     return _up(_worst(max_items, novel_weight, lambda t: stddev * isf(split_delta(delta, t))))
+
+
+def ks_threshold(stddev: float, delta: Decimal, max_items: int, *, novel_weight: Callable[[Floats], Floats]) -> float:
+    """Max over t <= max_items of novel_weight(t) + stddev * H(ln((1 - q)/q)), q = 1 - (1 - delta)^(1/t).
+
+    H is the steepest keep curve as it is drawn: at such a threshold an item of that weight is kept with probability q
+    at the most. Never below the largest novel weight, as where even odds would do. All t are looked at, at once.
+
+    Args:
+        stddev: sigma.
+        delta: the probability with which a novel item may be shown.
+        max_items: how many novel items one person can have.
+        novel_weight: the most that each of t novel items can weigh.
+    """
+    novel = np.arange(1, max_items + 1, dtype=np.float64)
+    # As `split_delta`, which takes off the same part for the last bits of log1p and expm1.
+    shown = -np.expm1(math.log1p(-float_below(delta)) / novel) * (1 - 3e-15)
+    log_odds = np.maximum(0.0, np.log1p(-shown) - np.log(shown))
+    if log_odds[-1] >= steepest.END - 1:
+        raise InvalidParameter("delta", delta, f"above 1e-50 for lists of {max_items} items")
+    return _up(float(np.max(novel_weight(novel) + stddev * steepest.curve().height(log_odds))))
 
 
 def laplace_threshold(scale: float, delta: Decimal, max_items: int, *, novel_weight: Callable[[int], float]) -> float:

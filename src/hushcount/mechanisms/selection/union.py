@@ -1,4 +1,4 @@
-"""Set union: a weighting times a keep primitive, the seven named mechanisms that run in one round."""
+"""Set union: a weighting times a keep primitive, the nine named mechanisms that run in one round."""
 
 from __future__ import annotations
 
@@ -10,29 +10,36 @@ from typing import Literal, TypeAlias, assert_never
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.calibration import gaussian_noise, inverse_above, pure_epsilon
+from hushcount.mechanisms.calibration import concentrated, gaussian_noise, inverse_above, pure_epsilon, root_above
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.released import release_names
-from hushcount.mechanisms.selection.threshold import gaussian_threshold, greedy_threshold, laplace_threshold
+from hushcount.mechanisms.selection.threshold import (
+    gaussian_threshold,
+    greedy_threshold,
+    ks_threshold,
+    laplace_threshold,
+)
 from hushcount.mechanisms.weighting.greedy import greedy
 from hushcount.mechanisms.weighting.policy import l1_descent, l2_descent
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
-from hushcount.model.costs import Cost, Failure, Gaussian, Pure
+from hushcount.model.costs import Concentrated, Cost, Failure, Gaussian, Pure
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Bound, Incidence, Items, UniformWeights, WeightedHistogram, Weights
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.calls import KeepGaussian, KeepLaplace, Reach
+from hushcount.noise.bernoulli import Bools
+from hushcount.noise.calls import Call, KeepGaussian, KeepKs, KeepLaplace, Reach
 from hushcount.noise.source import ItemKeys, NoiseSource
 
 Weighting: TypeAlias = Literal["count", "weighted", "policy", "greedy"]
-Primitive: TypeAlias = Literal["laplace", "gaussian"]
+Primitive: TypeAlias = Literal["laplace", "gaussian", "ks"]
 
 # How many items are taken from each person where no bound was declared: SIPS section 5.
 _MAX_ITEMS = 100
-# How far above the threshold, in noise scales, a policy stops adding weight: DPSU Table 2 and section 6.2.3.
-_POLICY_MARGIN = {"laplace": 5.0, "gaussian": 3.0}
+# How far above the threshold, in noise scales, a policy stops adding weight: DPSU Table 2 and section 6.2.3; the
+# steepest curve is as good as certain at two.
+_POLICY_MARGIN = {"laplace": 5.0, "gaussian": 3.0, "ks": 2.0}
 # A weight of one grid step, the most by which integer rounding can raise a novel weight (policy Laplace hands out
 # leftovers).
 _GRID_STEP = 2.0**-30
@@ -72,20 +79,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
             "'laplace' for the greedy weighting",
             "Its l2-sensitivity is not better than its l1.",
         )
-    if primitive == "gaussian":
-        stddev, delta = gaussian_noise(budget)
-        threshold = gaussian_threshold(stddev, delta, max_items, novel_weight=_novel_weight(weighting, 2, max_items))
-        cost = Cost.of(Gaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))), Failure(delta=delta))
-        scale = stddev
-    else:
-        epsilon, delta = pure_epsilon(budget), budget.delta
-        scale = inverse_above(epsilon)
-        if weighting == "greedy":
-            threshold = greedy_threshold(scale, delta, max_items)
-        else:
-            threshold = laplace_threshold(scale, delta, max_items, novel_weight=_novel_weight(weighting, 1, max_items))
-        cost = Cost.of(Pure(epsilon=charge(epsilon)), Failure(delta=delta))
-    full = threshold + _POLICY_MARGIN[primitive] * scale
+    scale, threshold, cost = _calibrated(weighting, primitive, budget, max_items)
     return UnionPlan(
         name=_name(weighting, primitive),
         weighting=weighting,
@@ -93,9 +87,39 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
         max_items=max_items,
         noise_scale=scale,
         threshold=threshold,
-        full=full,
+        full=threshold + _POLICY_MARGIN[primitive] * scale,
         cost=cost,
     )
+
+
+def _calibrated(
+    weighting: Weighting, primitive: Primitive, budget: Budget, max_items: int
+) -> tuple[float, float, Cost]:
+    """Scale of the noise (sigma for the steepest curve), threshold and cost."""
+    match primitive:
+        case "ks":
+            # The curve is that of no noise, so it is zCDP and not Gaussian DP: (epsilon, delta) goes the way of zCDP.
+            total = concentrated(budget)
+            scale = root_above(Fraction(1, 2) / Fraction(total.rho))
+            # Every weighting here gives each of t novel items 1/sqrt(t) at the most.
+            threshold = ks_threshold(scale, total.delta, max_items, novel_weight=lambda t: t**-0.5 + _GRID_STEP)
+            cost = Cost.of(Concentrated(rho=charge(1 / (2 * Fraction(scale) ** 2))), Failure(delta=total.delta))
+        case "gaussian":
+            scale, delta = gaussian_noise(budget)
+            threshold = gaussian_threshold(scale, delta, max_items, novel_weight=_novel_weight(weighting, 2, max_items))
+            cost = Cost.of(Gaussian(rho=charge(1 / (2 * Fraction(scale) ** 2))), Failure(delta=delta))
+        case "laplace":
+            epsilon, delta = pure_epsilon(budget), budget.delta
+            scale = inverse_above(epsilon)
+            if weighting == "greedy":
+                threshold = greedy_threshold(scale, delta, max_items)
+            else:
+                novel_weight = _novel_weight(weighting, 1, max_items)
+                threshold = laplace_threshold(scale, delta, max_items, novel_weight=novel_weight)
+            cost = Cost.of(Pure(epsilon=charge(epsilon)), Failure(delta=delta))
+        case _:
+            assert_never(primitive)
+    return scale, threshold, cost
 
 
 def _name(weighting: Weighting, primitive: Primitive) -> str:
@@ -106,7 +130,8 @@ def run_union(incidence: Incidence, plan: UnionPlan, noise: NoiseSource) -> Outc
     """Weigh the bounded lists, then name each item with the probability that its noisy weight exceeds the threshold.
 
     Guarantee (one person and all their rows added or removed): Gaussian primitives are delta-approximate rho-zCDP, and
-    given that no novel item is named, Gaussian DP with mu = 1/noise_scale; Laplace primitives are (epsilon, delta)-DP.
+    given that no novel item is named, Gaussian DP with mu = 1/noise_scale; Laplace primitives are (epsilon, delta)-DP;
+    the steepest curve ("ks") is delta-approximate rho-zCDP and nothing more.
     Assumes: the incidence bounds each person to max_items by that person's own items and the salt alone.
 
     | edge case | result |
@@ -118,7 +143,8 @@ def run_union(incidence: Incidence, plan: UnionPlan, noise: NoiseSource) -> Outc
     Source: DPSU (Gopi et al.) Algorithms 1-5 and 7; GW (Carvalho et al.) repaired. Corrected: only items of the
     *bounded* lists can be named (erratum 24), zero weights included (25); the strict test `>` (32); full budgets fill
     to the cut-off (23); thresholds for many novel items of a greedy person (36); no l1-descent under Gaussian noise
-    (22).
+    (22). The steepest curve: docs, mechanisms/steepest.md; its threshold rests on each of a person's t novel items
+    weighing 1/sqrt(t) at the most, which holds for "weighted" and for l2-descent.
     """
     named = name_items(incidence, plan, noise, without=None, purpose=plan.name)
     return release_names(plan, named, cutoff=plan.threshold, noise=noise)
@@ -137,10 +163,11 @@ def name_items(
     return _weigh(incidence, plan, bound).each(named)
 
 
-def _keep(block: WeightedHistogram, plan: UnionPlan, purpose: str, keys: ItemKeys) -> KeepGaussian | KeepLaplace:
+def _keep(block: WeightedHistogram, plan: UnionPlan, purpose: str, keys: ItemKeys) -> Call[Bools]:
     """The coins of some items: one person moves all weights together by one unit, in l2 or in l1."""
-    if plan.primitive == "gaussian":
-        return KeepGaussian(
+    if plan.primitive != "laplace":
+        call = KeepGaussian if plan.primitive == "gaussian" else KeepKs
+        return call(
             purpose=purpose,
             keys=keys,
             values=block.weights,
@@ -161,7 +188,7 @@ def _keep(block: WeightedHistogram, plan: UnionPlan, purpose: str, keys: ItemKey
 
 
 def _weigh(incidence: Incidence, plan: UnionPlan, bound: Bound) -> Weights:
-    norm: Literal[1, 2] = 2 if plan.primitive == "gaussian" else 1
+    norm: Literal[1, 2] = 1 if plan.primitive == "laplace" else 2
     match plan.weighting:
         case "count":
             return incidence.weights(UniformWeights(bound=bound, norm=norm, share="bound"))
@@ -210,4 +237,6 @@ UNIONS: tuple[Mechanism, ...] = (
     _mechanism("policy", "gaussian"),
     _mechanism("policy", "laplace"),
     _mechanism("greedy", "laplace"),
+    _mechanism("weighted", "ks"),
+    _mechanism("policy", "ks"),
 )

@@ -20,6 +20,7 @@ from hushcount.noise.calls import (
     AddTruncated,
     KeepByTable,
     KeepGaussian,
+    KeepKs,
     KeepLaplace,
     Peel,
     Reach,
@@ -47,6 +48,8 @@ ADDING = {
 KEEPING = {
     "gaussian coin": make(KeepGaussian, [UNIT], unit=UNIT, stddev=0.8, threshold=2.0),
     "gaussian coin above": make(KeepGaussian, [3 * UNIT], unit=UNIT, stddev=0.8, threshold=2.0),
+    "steepest coin": make(KeepKs, [UNIT], unit=UNIT, stddev=0.8, threshold=2.0),
+    "steepest coin above": make(KeepKs, [3 * UNIT], unit=UNIT, stddev=0.8, threshold=2.0),
     "laplace coin": make(KeepLaplace, [UNIT], unit=UNIT, scale=0.7, threshold=2.0),
     "laplace coin above": make(KeepLaplace, [2 * UNIT], unit=UNIT, scale=0.7, threshold=1.5),
     "table": make(KeepByTable, [2], table=TABLE),
@@ -57,6 +60,17 @@ PEELS = {
     "bottom": make(Peel, [3, 2, 1], rate=Fraction(1, 2), priors={2: Fraction(10)}, most=2, last=2),
     "bottom and no end": make(Peel, [3, 2, 1], rate=Fraction(1), priors={2: Fraction(5, 2)}, last=2),
 }
+
+
+def steepest(height: float) -> float:
+    """The steepest curve by mpmath: the log-odds up to which the integral of its slope is the height."""
+    with mpmath.workdps(30):
+
+        def missing(odds):
+            return mpmath.quad(lambda x: mpmath.sqrt(mpmath.tanh(x / 2) / (2 * x)), [0, odds]) - abs(height)
+
+        odds = mpmath.findroot(missing, 2 * abs(height))
+        return float(1 / (1 + mpmath.exp(-odds if height > 0 else odds)))
 
 
 def reference(call, outcome: int) -> float:
@@ -74,6 +88,8 @@ def reference(call, outcome: int) -> float:
             return weights[outcome - value + call.bound] / weights.sum()
         case KeepGaussian():
             yes = stats.norm.sf(call.threshold, loc=value / call.unit, scale=call.stddev)
+        case KeepKs():
+            yes = steepest((value / call.unit - call.threshold) / call.stddev)
         case KeepLaplace():
             yes = stats.laplace.sf(call.threshold, loc=value / call.unit, scale=call.scale)
         case KeepByTable():
@@ -98,7 +114,7 @@ def off(call, factor):
             return replace(call, rate=call.rate / Fraction(factor))
         case AddGaussian():
             return replace(call, variance=call.variance * Fraction(factor) ** 2)
-        case KeepGaussian():
+        case KeepGaussian() | KeepKs():
             return replace(call, stddev=call.stddev * factor)
         case KeepLaplace():
             return replace(call, scale=call.scale * factor)

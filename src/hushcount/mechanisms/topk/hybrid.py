@@ -1,0 +1,229 @@
+"""The k most held items, no list, no bound per person: by comparison where items stand out, by naming where not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.ranking import Contest, bottom_odds, most_delta, rank
+from hushcount.mechanisms.released import counted_within, release_top, with_counts
+from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
+from hushcount.model.amounts import allow, charge, share, whole
+from hushcount.model.budgets import Budget, RhoBudget
+from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
+from hushcount.model.expectations import Expectation
+from hushcount.model.facts import Facts
+from hushcount.model.inputs import Holdings, Int64s, Items
+from hushcount.model.outcomes import Outcome
+from hushcount.noise.calls import Peel, Reach
+from hushcount.noise.source import NoiseSource
+
+# Of rho for names, the share that the comparison may use: what it leaves, and the rest, is for naming.
+_COMPARED = Fraction(4, 5)
+# How many items are taken from each person where items are named.
+_TAKEN = 1000
+# Leaves room for the grid of charges, which rounds each of many steps up.
+_HARDLY_LESS = 1 - Fraction(1, 2**40)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HybridPlan:
+    """Up to k selections and k counts at epsilon each; what is left of rho for names, for naming and choosing.
+
+    Attributes:
+        name: of the mechanism.
+        max_items: none; people's lists are bounded only where items are named, by `taken`.
+        per_item_cap: by how much one person moves a count.
+        k: how many items are asked for.
+        rows: how many of the largest counts are compared.
+        taken: how many items are taken from each person where items are named.
+        counts: whether the names are counted.
+        epsilon: of one selection of the comparison, and of one count.
+        names_rho: all of rho that is for names.
+        deltas: of the comparison, and of the naming.
+        naming: the naming, if the comparison shows nothing at all.
+        cost: the most that a run can cost.
+    """
+
+    name: str
+    max_items: None
+    per_item_cap: int
+    k: int
+    rows: int
+    taken: int
+    counts: bool
+    epsilon: Decimal
+    names_rho: Decimal
+    deltas: tuple[Decimal, Decimal]
+    naming: UnionPlan
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Names in the order of selection, their true counts, and what finding them cost."""
+
+    items: Items
+    counts: Int64s
+    cost: Cost
+
+
+def plan_hybrid(budget: Budget, facts: Facts, *, rows: int | None = None, taken: int = _TAKEN) -> HybridPlan:
+    """Epsilon so that k selections use four fifths of rho for names; a count costs as much as a selection.
+
+    Args:
+        budget: what may be spent.
+        facts: how many items, with counts or without, and the cap.
+        rows: how many of the largest counts are compared; max(10 k, 1000), as in LI, if not said.
+        taken: how many items are taken from each person where items are named.
+    """
+    k, total = whole("k", facts.k or 0, most=2**20), concentrated(budget)
+    fetched = max(10 * k, 1000) if rows is None else whole("rows", rows, least=k, most=2**24)
+    units = k / _COMPARED + (k if facts.with_counts else 0)
+    epsilon = Decimal(root_below(8 * Fraction(total.rho) / units * _HARDLY_LESS))
+    counting = DiscreteGaussian(rho=_unit(epsilon))
+    counted = (counting, k if facts.with_counts else 0)
+    names_rho = _left(total.rho, epsilon, counted[1])
+    deltas = (min(share(total.delta, 2), most_delta(epsilon, facts.per_item_cap)), share(total.delta, 2))
+    failures = (Failure(delta=deltas[0]), Failure(delta=deltas[1]))
+    return HybridPlan(
+        name="hybrid-top",
+        max_items=None,
+        per_item_cap=facts.per_item_cap,
+        k=k,
+        rows=fetched,
+        taken=whole("taken", taken, most=2**20),
+        counts=facts.with_counts,
+        epsilon=epsilon,
+        names_rho=names_rho,
+        deltas=deltas,
+        naming=_plan_naming(_left(names_rho, epsilon, 1), deltas[1], taken),
+        cost=Cost.of(Concentrated(rho=names_rho), counted, *failures),
+    )
+
+
+def run_hybrid(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> Outcome:
+    """Compare the largest counts with a threshold; if fewer than k stand above it, name the rest, and choose of these.
+
+    Guarantee: delta-approximate rho-zCDP. The comparison is one unknown-domain draw: delta once, epsilon²/8 for each
+    name and for bottom (docs, mechanisms/top.md: one draw is peeling whatever its length). The naming is the steepest
+    curve on people's lists, the choice k - j selections by true count of one cap's range. What is left for the second
+    part is decided by what the first showed, which the filter of Whitehouse et al. allows; charged is what was drawn.
+    Assumes: one person adds at most cap to any one count; the lists are bounded by each person's own items and a salt.
+
+    | edge case | result |
+    |---|---|
+    | k items stand out | nothing else is read of the data, and what is left of rho is not charged |
+    | no data | an empty list; costs bottom and the naming |
+    | fewer items named than are missing | all of them, in the order of the choice |
+    | ties with the boundary | not shown by the comparison; named like all others |
+
+    Source: DR19 and LI Algorithm 4, with errata 1 and 6 corrected and without a draw of the threshold's place; Dick et
+    al. for naming first and choosing then, with the steepest curve in the place of noise.
+    """
+    found = _compare(data, plan, noise)
+    cutoff = None
+    if len(found.items) < plan.k:
+        # Bottom was paid for, too.
+        left = _left(plan.names_rho, plan.epsilon, len(found.items) + 1)
+        naming = _plan_naming(left, plan.deltas[1], plan.taken)
+        rest = _name_and_choose(data, plan, noise, naming=naming, shown=found.items)
+        cutoff = naming.threshold
+        found = _Part(
+            np.concatenate([found.items, rest.items]),
+            np.concatenate([found.counts, rest.counts]),
+            found.cost + rest.cost,
+        )
+    names = replace(release_top(plan, found.items, cutoff=cutoff, noise=noise), cost=found.cost)
+    if not plan.counts:
+        return names
+    counted = Cost.of((DiscreteGaussian(rho=_unit(plan.epsilon)), len(found.items)))
+    names = replace(names, cost=found.cost + counted)
+    return with_counts(names, plan, found.counts, keys=noise.identify(found.items), noise=noise)
+
+
+def _compare(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> _Part:
+    """The first part: at most k names from above a threshold just behind the rows that are looked at."""
+    top = rank(data.top(plan.rows + 1), plan.rows)
+    above = top.above(plan.rows)
+    contest = Contest(
+        keys=noise.identify(top.items[:above]),
+        counts=top.counts[:above],
+        bottom=(int(top.counts[plan.rows]) + plan.per_item_cap, bottom_odds(plan.rows, Fraction(plan.deltas[0]))),
+        epsilon=Fraction(plan.epsilon),
+        cap=plan.per_item_cap,
+        most=plan.k,
+    )
+    order = noise.perform(contest.call(f"{plan.name}/compare"))
+    chosen = order[order < above]
+    # Bottom is a place like any other.
+    cost = Cost.of((BoundedRange(epsilon=plan.epsilon), len(order)), Failure(delta=plan.deltas[0]))
+    return _Part(top.items[chosen], top.counts[chosen], cost)
+
+
+def _name_and_choose(data: Holdings, plan: HybridPlan, noise: NoiseSource, *, naming: UnionPlan, shown: Items) -> _Part:
+    """The second part: name what is not shown yet, and choose as many as are missing by their true counts."""
+    without = shown if len(shown) else None
+    # Sorted, since names come from many machines in any order.
+    named = np.sort(name_items(data.incidence(), naming, noise, without=without, purpose=f"{plan.name}/names"))
+    missing = plan.k - len(shown)
+    if not len(named):
+        return _Part(named, np.array([], dtype=np.int64), naming.cost)
+    counts = data.counts_of(named)
+    epsilon = Decimal(root_below(8 * Fraction(_half(naming)) / missing * _HARDLY_LESS))
+    call = Peel(
+        purpose=f"{plan.name}/choose",
+        keys=noise.identify(named),
+        values=counts,
+        reach=Reach(spread=plan.per_item_cap),
+        rate=Fraction(epsilon) / plan.per_item_cap,
+        most=missing,
+    )
+    chosen = noise.perform(call)
+    return _Part(named[chosen], counts[chosen], naming.cost + Cost.of((BoundedRange(epsilon=epsilon), len(chosen))))
+
+
+def _plan_naming(left: Decimal, delta: Decimal, taken: int) -> UnionPlan:
+    """Half of what is left names; the other half chooses."""
+    return plan_union("weighted", "ks", RhoBudget(share(left, 2), delta), max_items=taken)
+
+
+def _half(naming: UnionPlan) -> Decimal:
+    """What the naming costs: as much is there for the choice."""
+    return next(event.rho for event, _ in naming.cost.events if isinstance(event, Concentrated))
+
+
+def _unit(epsilon: Decimal) -> Decimal:
+    """What a selection or a count at this epsilon costs."""
+    return charge(Fraction(epsilon) ** 2 / 8)
+
+
+def _left(rho: Decimal, epsilon: Decimal, steps: int) -> Decimal:
+    """What so many selections or counts leave of rho. In fractions: decimals would round a difference to 28 digits."""
+    return allow(Fraction(rho) - steps * Fraction(_unit(epsilon)))
+
+
+def expect_hybrid(plan: HybridPlan) -> Expectation:
+    """As if no item stood out, so that all must be named."""
+    note = f"Fewer than {plan.k} items are shown only if fewer can be named."
+    return Expectation(give_or_take=counted_within(plan), cutoff=plan.naming.threshold, notes=(note,))
+
+
+HYBRID_TOP = Mechanism(
+    name="hybrid-top",
+    question="top",
+    wants="holdings",
+    needs=frozenset({"k"}),
+    takes=frozenset({"per_item_cap", "with_counts"}),
+    calibrate=plan_hybrid,
+    run=run_hybrid,
+    expect=expect_hybrid,
+    small=lambda budget, facts: plan_hybrid(budget, facts, rows=max(2, facts.k or 0) + 1, taken=2),
+    fetch=lambda plan: plan.rows + 1,
+    weighs=True,
+)
