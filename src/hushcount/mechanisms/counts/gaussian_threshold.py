@@ -51,15 +51,23 @@ def plan_gaussian_threshold(budget: Budget, max_items: int, per_item_cap: int = 
     while tail_above(stddev, offset) > hidden:
         offset += 1
     spent = Fraction(max_items * per_item_cap**2, 2) / Fraction(stddev) ** 2
-    cost = Cost.of(DiscreteGaussian(rho=charge(spent)), Failure(delta=total.delta))
+    # The threshold is a whole number, so it hides novel items better than it must: what it does is charged.
+    used = min(total.delta, charge(any_above(tail_above(stddev, offset), max_items)))
     return GaussianThresholdPlan(
         name="gaussian-threshold",
         max_items=max_items,
         per_item_cap=per_item_cap,
         gaussian_stddev=stddev,
         threshold=per_item_cap + offset,
-        cost=cost,
+        cost=Cost.of(DiscreteGaussian(rho=charge(spent)), Failure(delta=used)),
     )
+
+
+def any_above(each: float, times: int) -> float:
+    """1 - (1 - each)^times, rounded up: the chance that any of so many novel items is shown."""
+    if each >= 1:
+        return 1.0
+    return min(1.0, -math.expm1(times * math.log1p(-each)) * (1 + 1e-12))
 
 
 def tail_above(stddev: float, level: int) -> float:
@@ -84,7 +92,8 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, noise
 
     Guarantee: delta-approximate rho-zCDP with rho = max_items cap² / (2 sigma²): the discrete Gaussian on integers of
     l2-sensitivity cap sqrt(max_items) (Canonne, Kamath and Steinke), and novel items, at most max_items of them with
-    counts at most cap, stay hidden with probability 1 - delta.
+    counts at most cap, stay hidden with probability 1 - delta. The delta of the plan is that of the whole-number
+    threshold, at most the budget's.
     Assumes: each person adds at most cap to each of at most max_items counts; the histogram is complete.
 
     | edge case | result |
