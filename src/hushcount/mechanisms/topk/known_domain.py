@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.calibration import root_below, unfailing
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import require_complete
 from hushcount.mechanisms.released import counted_within, release_top, require_public_list, with_counts
@@ -37,9 +37,12 @@ class KnownGumbelPlan:
 
 
 def plan_known_gumbel(budget: Budget, facts: Facts) -> KnownGumbelPlan:
-    """epsilon_per so that 2k (names only: k) information units of epsilon²/8 fit rho."""
+    """epsilon_per so that 2k (names only: k) information units of epsilon²/8 fit rho.
+
+    Nothing can fail, so no part of delta is kept back for failures.
+    """
     units = whole("k", facts.k or 0) * (2 if facts.with_counts else 1)
-    rho = Fraction(concentrated(budget).rho)
+    rho = Fraction(unfailing(budget))
     return known_gumbel_at(Decimal(root_below(8 * rho / units)), facts)
 
 
@@ -109,4 +112,6 @@ KNOWN_GUMBEL = Mechanism(
     calibrate=plan_known_gumbel,
     run=run_known_gumbel,
     expect=lambda plan: Expectation(give_or_take=counted_within(plan)),
+    # 3: under (epsilon, delta) all of delta pays for the conversion, so the same question is drawn at another epsilon.
+    version=3,
 )
