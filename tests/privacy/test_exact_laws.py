@@ -15,9 +15,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logsumexp
 
-from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold, run_gaussian_threshold, tail_above
-from hushcount.mechanisms.counts.known_domain import plan_known_laplace, run_known_laplace
+from hushcount.accounting import zcdp
+from hushcount.mechanisms.counts.gaussian_threshold import (
+    any_above,
+    plan_gaussian_threshold,
+    run_gaussian_threshold,
+    tail_above,
+)
+from hushcount.mechanisms.counts.known_domain import (
+    plan_known_gaussian,
+    plan_known_laplace,
+    run_known_gaussian,
+    run_known_laplace,
+)
 from hushcount.mechanisms.counts.pcr import level_epsilon, plan_pcr, run_pcr
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace, run_unknown_laplace
@@ -351,6 +363,62 @@ def test_known_laplace_is_private_and_follows_its_law():
 
     assert fits(Counter(release.counts.tolist()), law) > REJECT
     assert hockey_stick(law, moved, 0.5) <= law[-60] + ROUNDING
+
+
+def test_known_gaussian_follows_its_law():
+    """Each listed count has discrete Gaussian noise of the deviation in the plan, and not of one a fifth larger."""
+    public = as_items([f"item {n}" for n in range(20_000)])
+    plan = plan_known_gaussian(rho_budget("0.1", DELTA), 1, public)
+    seen = Counter(run_known_gaussian(as_histogram({}), plan, SeededSource(3)).counts.tolist())
+
+    assert fits(seen, gaussian_law(plan.gaussian_stddev)) > REJECT
+    assert fits(seen, gaussian_law(1.2 * plan.gaussian_stddev)) < REJECT
+
+
+@pytest.mark.parametrize(("max_items", "cap"), [(1, 1), (3, 1), (2, 4)])
+def test_known_gaussian_is_concentrated(max_items, cap):
+    """By enumeration, max_items counts that move by cap are within rho at every order; noise for one item is not."""
+    public = as_items(["a", "b", "c"])
+    plan = plan_known_gaussian(rho_budget("0.3", DELTA), max_items, public, per_item_cap=cap)
+    short = plan_known_gaussian(rho_budget("0.3", DELTA), 1, public, per_item_cap=cap)
+
+    def loss(stddev, alpha):
+        # In logarithms: far out the doubles of a narrow law are zero, and order 64 looks that far.
+        x = np.arange(-800, 801)
+        norm, here, moved = logsumexp(-(x**2) / (2 * stddev**2)), -(x**2), -((x - cap) ** 2)
+        tilted = (alpha * here + (1 - alpha) * moved) / (2 * stddev**2) - norm
+        return max_items * logsumexp(tilted) / (alpha - 1) / alpha
+
+    assert zcdp.spent(plan.cost).rho <= Decimal("0.3")
+    assert zcdp.spent(plan.cost).delta == 0
+    for alpha in ORDERS:
+        assert loss(plan.gaussian_stddev, alpha) <= 0.3 + 1e-9
+        assert max_items == 1 or loss(short.gaussian_stddev, alpha) > 0.5
+
+
+def gaussian_law(stddev: float) -> Law:
+    """The discrete Gaussian by its formula."""
+    last = math.ceil(12 * stddev)
+    return normalised({x: math.exp(-x * x / (2 * stddev * stddev)) for x in range(-last, last + 1)})
+
+
+@pytest.mark.parametrize(("max_items", "cap"), [(1, 1), (3, 1), (2, 4)])
+def test_gaussian_threshold_charges_the_delta_that_it_uses(max_items, cap):
+    """The charge is the exact chance that an item of one person shows, less than all of delta; half of it is caught."""
+    plan = plan_gaussian_threshold(rho_budget("0.3", DELTA), max_items, cap)
+    charged = float(zcdp.spent(plan.cost).delta)
+    exact = 1 - (1 - float(discrete_gaussian_tail(plan.gaussian_stddev, plan.threshold - cap))) ** max_items
+
+    assert exact <= charged <= exact * 1.03
+    assert charged < 0.95 * DELTA
+    assert not exact <= charged / 2
+
+
+def test_the_chance_of_any_is_rounded_up():
+    """1 - (1 - p)^n, and never below it."""
+    for each, times in ((1e-20, 3), (0.01, 1), (0.3, 7), (1.0, 2), (1.5, 1)):
+        exact = 1 - (1 - min(Fraction(1), Fraction(each))) ** times
+        assert exact <= Fraction(any_above(each, times)) <= min(Fraction(1), exact * (1 + Fraction(1, 10**9))), each
 
 
 @pytest.mark.parametrize(("max_items", "cap"), [(1, 1), (3, 1), (2, 4)])

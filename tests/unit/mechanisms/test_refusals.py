@@ -35,7 +35,7 @@ NEED_A_BOUND = {
     "plume-threshold",
     "unknown-laplace",
 }
-NEED_A_LIST = {"tsgd-public", "known-laplace", "known-gumbel"}
+NEED_A_LIST = {"tsgd-public", "known-laplace", "known-gaussian", "known-gumbel"}
 COUNT_PEOPLE_ONLY = {"optimal", "tsgd", "sips", "weighted-gaussian", "greedy", "plume"}
 
 
