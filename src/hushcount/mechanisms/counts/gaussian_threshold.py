@@ -13,7 +13,7 @@ from hushcount.accounting.normal import isf
 from hushcount.mechanisms.calibration import concentrated, root_above
 from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.ranking import require_complete
-from hushcount.mechanisms.released import release_counts
+from hushcount.mechanisms.released import past_threshold, release_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, DiscreteGaussian, Failure
@@ -118,7 +118,7 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, noise
         return block.items[noisy > plan.threshold], noisy[noisy > plan.threshold]
 
     items, counts = histogram.each(shown)
-    return release_counts(
+    release = release_counts(
         plan,
         items,
         counts,
@@ -126,6 +126,7 @@ def run_gaussian_threshold(histogram: Counts, plan: GaussianThresholdPlan, noise
         cutoff=float(plan.threshold),
         noise=noise,
     )
+    return past_threshold(release, plan.threshold)
 
 
 GAUSSIAN_THRESHOLD = Mechanism(

@@ -122,7 +122,7 @@ class KnownGaussianPlan:
 def plan_known_gaussian(
     budget: Budget, max_items: int, public_items: Items, *, per_item_cap: int = 1
 ) -> KnownGaussianPlan:
-    """sigma = cap sqrt(max_items) / sqrt(2 rho), which grows with the root of a person's items and not with them."""
+    """Sigma = cap sqrt(max_items) / sqrt(2 rho), which grows with the root of a person's items and not with them."""
     whole("max_items", max_items, most=2**31)
     require_public_list(public_items)
     # A person cannot be in more counts than there are on the list.

@@ -13,7 +13,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import pure_epsilon
 from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.ranking import require_complete
-from hushcount.mechanisms.released import release_counts, require_public_list
+from hushcount.mechanisms.released import past_threshold, release_counts, require_public_list
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
@@ -129,7 +129,7 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
     if public is not None:
         more, theirs = above(public, histogram.of(public), plan.public_threshold)
         items, noisy = np.concatenate([items, more]), np.concatenate([noisy, theirs])
-    return release_counts(
+    release = release_counts(
         plan,
         items,
         noisy,
@@ -137,6 +137,8 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
         cutoff=float(plan.bound + 1),
         noise=noise,
     )
+    passed = [plan.public_threshold if item in listed else plan.bound for item in release.items.tolist()]
+    return past_threshold(release, np.array(passed, dtype=np.int64), noise_bound=plan.bound)
 
 
 def _expect(plan: TsgdPlan) -> Expectation:

@@ -12,7 +12,7 @@ import numpy as np
 from hushcount.mechanisms.calibration import pure_epsilon
 from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.ranking import rank
-from hushcount.mechanisms.released import release_counts
+from hushcount.mechanisms.released import past_threshold, release_counts
 from hushcount.model.amounts import float_below, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
@@ -121,7 +121,7 @@ def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, noise: N
     )
     noisy = noise.perform(call)
     shown = np.flatnonzero(noisy[:-1] > noisy[-1])
-    return release_counts(
+    release = release_counts(
         plan,
         items[shown],
         noisy[shown],
@@ -129,6 +129,7 @@ def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, noise: N
         cutoff=float(noisy[-1]),
         noise=noise,
     )
+    return past_threshold(release, int(noisy[-1]))
 
 
 def _plan(budget: Budget, facts: Facts, *, least: int = UNKNOWN_ROWS) -> UnknownLaplacePlan:
