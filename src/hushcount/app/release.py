@@ -83,7 +83,7 @@ class Release:
             high=rows.get("high"),
             cutoff=form["cutoff"],
             cost=Cost.from_json(form["cost"]),
-            receipt=Receipt(**form["receipt"]),
+            receipt=Receipt.from_form(form["receipt"]),
         )
 
     def to_arrow(self) -> Any:  # noqa: ANN401  pyarrow is not a dependency, so its types cannot be named here
