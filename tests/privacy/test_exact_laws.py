@@ -6,6 +6,7 @@ together. The privacy bounds are then checked on the formula, without sampling.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -18,6 +19,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from hushcount.accounting import zcdp
+from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.gaussian_threshold import (
     any_above,
     plan_gaussian_threshold,
@@ -33,7 +35,7 @@ from hushcount.mechanisms.counts.known_domain import (
 from hushcount.mechanisms.counts.pcr import level_epsilon, plan_pcr, run_pcr
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace, run_unknown_laplace
-from hushcount.mechanisms.ranking import bottom_odds
+from hushcount.mechanisms.ranking import bottom_odds, require_covered
 from hushcount.mechanisms.selection.optimal import plan_optimal, run_optimal
 from hushcount.mechanisms.selection.union import plan_union
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, run_known_gumbel
@@ -113,6 +115,42 @@ def test_a_larger_cap_scales_the_choice():
         laws = selection_law(raised, rule), selection_law(two, rule)
         assert spread(good_weights(raised, two, rule), good_weights(two, raised, rule)) <= 0.5 + ROUNDING
         assert worst_hockey_stick(*laws, 0.5) <= DELTA
+
+
+def worst_spread(epsilon: float, cap: int, delta: float) -> float:
+    """The bounded range of a choice given that nothing swapped shows, over all neighbours of three items and a cap."""
+    rule = Selection(rows=2, k=1, rate=epsilon / cap, odds=2 / delta, cap=cap)
+    worst = 0.0
+    for falling in itertools.combinations_with_replacement(range(3, -1, -1), 3):
+        two = dict(zip("abc", falling, strict=True))
+        for rise in itertools.product(range(cap + 1), repeat=3):
+            one = {item: count + more for (item, count), more in zip(two.items(), rise, strict=True)}
+            worst = max(worst, spread(good_weights(one, two, rule), good_weights(two, one, rule)))
+    return worst
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
+def test_epsilon_covers_delta_with_the_cap(epsilon):
+    """By enumeration: at e^eps (1 - e^(-eps/cap)) a choice is within epsilon; at e^eps - 1, for a cap of 3, not."""
+    for cap in (1, 2, 3):
+        covered = math.exp(epsilon) * -math.expm1(-epsilon / cap)
+        assert worst_spread(epsilon, cap, covered) <= epsilon + ROUNDING, cap
+        require_covered(Decimal(covered * 0.999), Decimal(epsilon), cap)
+        with pytest.raises(InvalidParameter, match="its epsilon can cover"):
+            require_covered(Decimal(covered * 1.001), Decimal(epsilon), cap)
+
+    assert worst_spread(epsilon, 3, math.expm1(epsilon)) > epsilon * 1.02
+
+
+def test_plans_refuse_a_delta_that_epsilon_does_not_cover():
+    """For both mechanisms with a bottom, when planned, before anything is charged; with a cap of one it is covered."""
+    top = Facts(k=1, with_counts=False)
+    unknown_gumbel_at(Decimal("0.3"), Decimal("0.3"), top)
+    with pytest.raises(InvalidParameter, match="its epsilon can cover"):
+        unknown_gumbel_at(Decimal("0.3"), Decimal("0.3"), replace(top, per_item_cap=3))
+    plan_pcr(rho_budget("0.1", "0.5"), 99)
+    with pytest.raises(InvalidParameter, match="its epsilon can cover"):
+        plan_pcr(rho_budget("0.1", "0.5"), 101)
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 2.0])

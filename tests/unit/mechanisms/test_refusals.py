@@ -212,5 +212,5 @@ def test_a_delta_that_a_step_cannot_cover_is_refused():
     facts = Facts(k=5)
 
     assert find("unknown-gumbel").plan(rho_budget("0.001", "0.01"), facts)
-    with pytest.raises(InvalidParameter, match=r"at most e\^epsilon - 1"):
+    with pytest.raises(InvalidParameter, match=r"at most 0.0273 for each choice"):
         find("unknown-gumbel").plan(rho_budget("0.001", "0.1"), facts)

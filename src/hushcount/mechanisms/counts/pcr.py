@@ -13,7 +13,7 @@ from hushcount.accounting.filters import Filter
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank, require_covered
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
@@ -67,6 +67,8 @@ def plan_pcr(
         raise InvalidParameter(
             "rho", total.rho, f"at least epsilon_first²/4 = {first**2 / 4}", "Not even one step fits."
         )
+    # The first epsilon is the smallest: if it covers the delta of a step, all do.
+    require_covered(share(total.delta, _CALLS), first, per_item_cap)
     return PcrPlan(
         name="pcr",
         max_items=None,
