@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -129,12 +129,27 @@ def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetim
 
 def cutoff_sentence(receipt: Receipt) -> str:
     """What is unlikely to be shown, in plain words; the receipt must have a cut-off."""
-    if receipt.mechanism in {mechanism.name for mechanism in table.MECHANISMS if mechanism.weighs}:
+    if _is(receipt, "from_boundary"):
+        return (
+            f"An item is unlikely to be shown unless about {receipt.cutoff:,.0f} more people have it than have the first "
+            "item that is not looked at (nobody, where all items are looked at)."
+        )
+    if _is(receipt, "weighs"):
         return (
             f"An item needs about {receipt.cutoff:,.0f} people who have nothing else, or more who have many items, "
             "to be named."
         )
     return f"Items held by fewer than about {receipt.cutoff:,.0f} people are unlikely to be shown."
+
+
+def cutoff_label(receipt: Receipt) -> str:
+    """The cut-off in a word or two; the receipt must have one."""
+    # Counted from a boundary that stays private, it is at least as much from zero.
+    return f"cut-off, {'at least' if _is(receipt, 'from_boundary') else 'about'} {receipt.cutoff:,.0f}"
+
+
+def _is(receipt: Receipt, what: Literal["weighs", "from_boundary"]) -> bool:
+    return receipt.mechanism in {mechanism.name for mechanism in table.MECHANISMS if getattr(mechanism, what)}
 
 
 @lru_cache(maxsize=1024, typed=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.tsgd import MOST_ITEMS as MOST_TSGD
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.selection.optimal import MOST_ITEMS as MOST_OPTIMAL
@@ -11,6 +14,8 @@ from hushcount.mechanisms.table import find
 from hushcount.model.budgets import Budget
 from hushcount.model.facts import Facts
 from hushcount.model.queries import Question
+
+Amount = TypeVar("Amount", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +87,25 @@ def _sure(name: str, reason: str) -> Choice:
 
 def _narrowest(rivals: tuple[str, ...], budget: Budget, facts: Facts) -> Choice:
     """The first of the rivals whose counts have the narrowest intervals: on a tie the one that is pure."""
-    widths = {name: _give_or_take(find(name), budget, facts) for name in rivals}
+    widths = _of_each(rivals, lambda mechanism: _give_or_take(mechanism, budget, facts))
     best = min(widths, key=lambda name: widths[name])
     listed = ", ".join(f"{name} {width:,}" for name, width in sorted(widths.items(), key=lambda pair: pair[1]))
     because = "the list of items is public, so every listed count is shown, and it adds the least noise"
     return Choice(mechanism=find(best), reason=f"{best}: {because} (give or take: {listed})", widths=widths)
+
+
+def _of_each(rivals: Sequence[str], measure: Callable[[Mechanism], Amount]) -> dict[str, Amount]:
+    """What is compared of each rival that can be planned at all; if none can, the first says why."""
+    found: dict[str, Amount] = {}
+    refusals: list[InvalidParameter] = []
+    for name in rivals:
+        try:
+            found[name] = measure(find(name))
+        except InvalidParameter as refused:
+            refusals.append(refused)
+    if not found:
+        raise refusals[0]
+    return found
 
 
 def _give_or_take(mechanism: Mechanism, budget: Budget, facts: Facts) -> int:
@@ -94,7 +113,7 @@ def _give_or_take(mechanism: Mechanism, budget: Budget, facts: Facts) -> int:
 
 
 def _lowest(rivals: list[str], budget: Budget, facts: Facts, *, bound: int) -> Choice:
-    cutoffs = {name: _people_needed(find(name), budget, facts, bound=bound) for name in rivals}
+    cutoffs = _of_each(rivals, lambda mechanism: _people_needed(mechanism, budget, facts, bound=bound))
     best = min(cutoffs, key=lambda name: cutoffs[name])
     listed = ", ".join(f"{name} {cutoff:.0f}" for name, cutoff in sorted(cutoffs.items(), key=lambda pair: pair[1]))
     because = f"a person has at most {bound} item{'s' * (bound > 1)}"

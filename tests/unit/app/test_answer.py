@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +13,7 @@ from hushcount.accounting import zcdp
 from hushcount.app import receipts
 from hushcount.app.answer import Call, answer
 from hushcount.app.planning import make_plan
-from hushcount.app.receipt import REFERENCE_DELTA, Receipt, best_epsilon, promise
+from hushcount.app.receipt import REFERENCE_DELTA, Receipt, best_epsilon, cutoff_label, promise
 from hushcount.app.request import make_request
 from hushcount.app.secret import load_secret
 from hushcount.app.setting import Setting
@@ -20,8 +21,10 @@ from hushcount.audit.asking import asked_by_name
 from hushcount.errors import InvalidParameter, MissingExtra
 from hushcount.library.surroundings import look_around
 from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.budgets import rho_budget
 from hushcount.model.costs import Concentrated, Cost, Failure
 from tests.unit.app.made_engine import made_engine
+from tests.unit.mechanisms.made_inputs import facts_for
 
 
 @pytest.fixture(autouse=True)
@@ -202,6 +205,30 @@ def test_receipts_of_earlier_versions_are_read():
 
     assert (found.charged_rho, found.charged_delta) == (found.rho, found.delta)
     assert (found.noise_scale, found.shown_above) == (None, None)
+
+
+def test_a_cut_off_behind_a_boundary_is_told_as_such():
+    """A list of two among items of thousands: the sentence counts from the first item that is not looked at.
+
+    'Fewer than about N people' would be false: items of twenty times N are not shown.
+    """
+    receipt = ask("top", made_engine(40_000, 8), k=2, method="unknown-gumbel").receipt
+    plain = replace(receipt, mechanism="gaussian-threshold")
+
+    assert receipt.cutoff < 5000 / 10
+    assert "more people have it than have the first item that is not looked at (nobody, where all" in receipt.to_text()
+    assert "fewer than about" not in receipt.to_text()
+    assert cutoff_label(receipt).startswith("cut-off, at least ")
+    assert "Items held by fewer than about" in plain.to_text()
+    assert cutoff_label(plain).startswith("cut-off, about ")
+
+
+def test_mechanisms_that_look_at_the_largest_counts_alone_say_so():
+    """All that fetch only the largest counts count their cut-off from behind them, or release it with the boundary."""
+    for mechanism in MECHANISMS:
+        planned = mechanism.plan(rho_budget("0.5", "1e-6"), facts_for(mechanism))
+        cut = mechanism.fetch(planned) is not None
+        assert mechanism.from_boundary == (cut and mechanism.name != "unknown-laplace"), mechanism.name
 
 
 def test_unknown_receipt():

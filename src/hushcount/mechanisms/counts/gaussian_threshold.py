@@ -20,6 +20,7 @@ from hushcount.model.costs import Cost, DiscreteGaussian, Failure
 from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 # Beyond this the integral is as good as the sum.
@@ -46,6 +47,7 @@ def plan_gaussian_threshold(budget: Budget, max_items: int, per_item_cap: int = 
     whole("max_items", max_items, most=2**20)
     total = concentrated(budget)
     stddev = root_above(Fraction(max_items * per_item_cap**2, 2) / Fraction(total.rho))
+    require_variance(Fraction(stddev) ** 2)
     hidden = float(split_delta(total.delta, max_items)) * (1 - 1e-12)
     offset = math.floor(stddev * isf(hidden)) - 2
     while tail_above(stddev, offset) > hidden:
@@ -76,7 +78,10 @@ def tail_above(stddev: float, level: int) -> float:
     The normaliser is sqrt(2 pi) sigma (1 + 2 sum exp(-2 pi² sigma² j²)) by Poisson summation, so dividing by its first
     part rounds up.
     """
-    if stddev > _WIDE and level >= 0:
+    if stddev > _WIDE and level < 0:
+        # By symmetry 1 - P[X > -level - 1], of which the integral from -level on is a lower bound.
+        return 1 - math.erfc(-level / stddev / math.sqrt(2)) / 2 * (1 - 1e-9)
+    if stddev > _WIDE:
         # Above zero the density falls, so a sum is at most its first term and the integral from there on. Adding up one
         # by one would take as much memory as the noise is wide, and a small budget makes it as wide as one likes.
         start = (level + 1) / stddev

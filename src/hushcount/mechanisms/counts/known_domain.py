@@ -17,6 +17,8 @@ from hushcount.model.facts import Facts
 from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, AddLaplace, Reach
+from hushcount.noise.gaussian import require_variance
+from hushcount.noise.laplace import require_rate
 from hushcount.noise.source import NoiseSource
 
 
@@ -41,6 +43,7 @@ def plan_known_laplace(
     # A person cannot be in more counts than there are on the list.
     parts = min(max_items, len(public_items))
     epsilon = pure_epsilon(budget, parts)
+    require_rate(Fraction(epsilon) / per_item_cap)
     cost = Cost.of((Pure(epsilon=epsilon), parts))
     return KnownLaplacePlan(
         name="known-laplace",
@@ -128,6 +131,7 @@ def plan_known_gaussian(
     # A person cannot be in more counts than there are on the list.
     squared = Fraction(min(max_items, len(public_items)) * per_item_cap**2, 2)
     stddev = root_above(squared / Fraction(unfailing(budget)))
+    require_variance(Fraction(stddev) ** 2)
     return KnownGaussianPlan(
         name="known-gaussian",
         max_items=max_items,

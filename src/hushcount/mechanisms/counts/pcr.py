@@ -23,6 +23,7 @@ from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import ItemKeys, NoiseSource
 from hushcount.noise.widths import half_width
 
@@ -69,7 +70,7 @@ def plan_pcr(
         )
     # The first epsilon is the smallest: if it covers the delta of a step, all do.
     require_covered(share(total.delta, _CALLS), first, per_item_cap)
-    return PcrPlan(
+    plan = PcrPlan(
         name="pcr",
         max_items=None,
         per_item_cap=per_item_cap,
@@ -83,6 +84,9 @@ def plan_pcr(
         delta=total.delta,
         cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),
     )
+    # The first counts have the most noise.
+    require_variance((Fraction(clamped_stddev(plan, first)) * per_item_cap) ** 2)
+    return plan
 
 
 def level_epsilon(plan: PcrPlan, level: int) -> Decimal:
@@ -261,4 +265,5 @@ PCR = Mechanism(
     expect=expect_pcr,
     small=_plan_small,
     fetch=lambda plan: plan.fetched + 1,
+    from_boundary=True,
 )

@@ -18,6 +18,7 @@ from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Bound, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 
@@ -45,6 +46,7 @@ def plan_plume(budget: Budget, max_items: int, *, relative_error: float | None =
     half = share(total.rho, 2)
     selection = plan_union("weighted", "gaussian", RhoBudget(half, total.delta), max_items=max_items)
     stddev = root_above(Fraction(max_items, 2) / Fraction(half))
+    require_variance(Fraction(stddev) ** 2)
     if relative_error is not None and not relative_error > 0:
         raise InvalidParameter("relative_error", relative_error, "above zero")
     return PlumePlan(

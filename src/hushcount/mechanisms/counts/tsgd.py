@@ -22,7 +22,9 @@ from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import enclosures
 from hushcount.noise.calls import AddTruncated, Reach
+from hushcount.noise.laplace import require_rate
 from hushcount.noise.source import NoiseSource
+from hushcount.noise.tsgd import require_truncation
 
 MOST_ITEMS = 3
 
@@ -60,9 +62,11 @@ def plan_tsgd(
         require_public_list(public_items)
     epsilon, delta = pure_epsilon(budget, max_items), share(budget.delta, max_items)
     rate = float(epsilon)
+    require_rate(Fraction(epsilon))
     bound = max(1, math.ceil(math.log1p(math.tanh(rate / 2) * (1 / float(delta) - 1)) / rate) - 1)
     while end_mass(epsilon, bound) > Fraction(delta):
         bound += 1
+    require_truncation(Fraction(epsilon), bound)
     name = "tsgd" if public_items is None else "tsgd-public"
     cost = Cost.of((Approximate(epsilon=epsilon, delta=charge(end_mass(epsilon, bound))), max_items))
     return TsgdPlan(

@@ -15,7 +15,7 @@ from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.released import release_names
 from hushcount.mechanisms.selection.threshold import gaussian_threshold, greedy_threshold, laplace_threshold
 from hushcount.mechanisms.weighting.greedy import greedy
-from hushcount.mechanisms.weighting.policy import l1_descent, l2_descent
+from hushcount.mechanisms.weighting.policy import L1_UNIT, grid_cutoff, l1_descent, l2_descent, l2_radius
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure, Gaussian, Pure
@@ -86,6 +86,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
             threshold = laplace_threshold(scale, delta, max_items, novel_weight=_novel_weight(weighting, 1, max_items))
         cost = Cost.of(Pure(epsilon=charge(epsilon)), Failure(delta=delta))
     full = threshold + _POLICY_MARGIN[primitive] * scale
+    _require_grid(weighting, primitive, full, max_items=max_items)
     return UnionPlan(
         name=_name(weighting, primitive),
         weighting=weighting,
@@ -96,6 +97,22 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
         full=full,
         cost=cost,
     )
+
+
+def _require_grid(weighting: Weighting, primitive: Primitive, full: float, *, max_items: int) -> None:
+    """Refuse weights that no grid can hold, when planned: the weighting itself would, but after the charge."""
+    try:
+        if weighting == "policy" and primitive == "gaussian":
+            l2_radius(full, max_items)
+        elif weighting in {"policy", "greedy"}:
+            grid_cutoff(full, L1_UNIT)
+    except InvalidParameter:
+        raise InvalidParameter(
+            "budget",
+            f"so small that an item is full at {full:.3g} people",
+            f"larger for lists of {max_items:,} items",
+            "Ask for a larger one, take fewer items of each person, or use 'weighted-gaussian'.",
+        ) from None
 
 
 def _name(weighting: Weighting, primitive: Primitive) -> str:
