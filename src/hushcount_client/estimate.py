@@ -15,7 +15,8 @@ class Estimate:
         question: the question as the server understood it, in words.
         releases: what it costs at most, in standard releases.
         give_or_take: how far a count is off at most, 95 times in 100; None where that has no single number.
-        cutoff: items held by fewer people than about this many are unlikely to be shown; None if all listed items are.
+        cutoff: items held by fewer people than about this many are unlikely to be shown, counted from the first item
+            that is not looked at, if any; None if all listed items are shown.
         fits: whether it fits into what is left; None if the server does not say.
         left: what is left, in numbers and in a sentence.
         free: why it would cost nothing, such as a stored answer; None if it would.

@@ -36,7 +36,8 @@ class Release:
     Attributes:
         id: under which the server gives it again, for ever and for nothing.
         rows: largest released count first, or sorted by name where there are no counts.
-        cutoff: items held by fewer people than about this many are unlikely to be shown; None if all listed items are.
+        cutoff: items held by fewer people than about this many are unlikely to be shown, counted from the first item
+            that is not looked at, if any; None if all listed items are shown.
         notes: what a person should know, in sentences.
         receipt: what is protected, by what, at what price.
         cost: what it cost: releases, held, given_back, repeated.

@@ -6,6 +6,7 @@ together. The privacy bounds are then checked on the formula, without sampling.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -15,13 +16,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logsumexp
 
-from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold, run_gaussian_threshold, tail_above
-from hushcount.mechanisms.counts.known_domain import plan_known_laplace, run_known_laplace
+from hushcount.accounting import zcdp
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.counts.gaussian_threshold import (
+    any_above,
+    plan_gaussian_threshold,
+    run_gaussian_threshold,
+    tail_above,
+)
+from hushcount.mechanisms.counts.known_domain import (
+    plan_known_gaussian,
+    plan_known_laplace,
+    run_known_gaussian,
+    run_known_laplace,
+)
 from hushcount.mechanisms.counts.pcr import level_epsilon, plan_pcr, run_pcr
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace, run_unknown_laplace
-from hushcount.mechanisms.ranking import bottom_odds
+from hushcount.mechanisms.ranking import bottom_odds, require_covered
 from hushcount.mechanisms.selection.optimal import plan_optimal, run_optimal
 from hushcount.mechanisms.selection.union import plan_union
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, run_known_gumbel
@@ -101,6 +115,42 @@ def test_a_larger_cap_scales_the_choice():
         laws = selection_law(raised, rule), selection_law(two, rule)
         assert spread(good_weights(raised, two, rule), good_weights(two, raised, rule)) <= 0.5 + ROUNDING
         assert worst_hockey_stick(*laws, 0.5) <= DELTA
+
+
+def worst_spread(epsilon: float, cap: int, delta: float) -> float:
+    """The bounded range of a choice given that nothing swapped shows, over all neighbours of three items and a cap."""
+    rule = Selection(rows=2, k=1, rate=epsilon / cap, odds=2 / delta, cap=cap)
+    worst = 0.0
+    for falling in itertools.combinations_with_replacement(range(3, -1, -1), 3):
+        two = dict(zip("abc", falling, strict=True))
+        for rise in itertools.product(range(cap + 1), repeat=3):
+            one = {item: count + more for (item, count), more in zip(two.items(), rise, strict=True)}
+            worst = max(worst, spread(good_weights(one, two, rule), good_weights(two, one, rule)))
+    return worst
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
+def test_epsilon_covers_delta_with_the_cap(epsilon):
+    """By enumeration: at e^eps (1 - e^(-eps/cap)) a choice is within epsilon; at e^eps - 1, for a cap of 3, not."""
+    for cap in (1, 2, 3):
+        covered = math.exp(epsilon) * -math.expm1(-epsilon / cap)
+        assert worst_spread(epsilon, cap, covered) <= epsilon + ROUNDING, cap
+        require_covered(Decimal(covered * 0.999), Decimal(epsilon), cap)
+        with pytest.raises(InvalidParameter, match="its epsilon can cover"):
+            require_covered(Decimal(covered * 1.001), Decimal(epsilon), cap)
+
+    assert worst_spread(epsilon, 3, math.expm1(epsilon)) > epsilon * 1.02
+
+
+def test_plans_refuse_a_delta_that_epsilon_does_not_cover():
+    """For both mechanisms with a bottom, when planned, before anything is charged; with a cap of one it is covered."""
+    top = Facts(k=1, with_counts=False)
+    unknown_gumbel_at(Decimal("0.3"), Decimal("0.3"), top)
+    with pytest.raises(InvalidParameter, match="its epsilon can cover"):
+        unknown_gumbel_at(Decimal("0.3"), Decimal("0.3"), replace(top, per_item_cap=3))
+    plan_pcr(rho_budget("0.1", "0.5"), 99)
+    with pytest.raises(InvalidParameter, match="its epsilon can cover"):
+        plan_pcr(rho_budget("0.1", "0.5"), 101)
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 2.0])
@@ -351,6 +401,62 @@ def test_known_laplace_is_private_and_follows_its_law():
 
     assert fits(Counter(release.counts.tolist()), law) > REJECT
     assert hockey_stick(law, moved, 0.5) <= law[-60] + ROUNDING
+
+
+def test_known_gaussian_follows_its_law():
+    """Each listed count has discrete Gaussian noise of the deviation in the plan, and not of one a fifth larger."""
+    public = as_items([f"item {n}" for n in range(20_000)])
+    plan = plan_known_gaussian(rho_budget("0.1", DELTA), 1, public)
+    seen = Counter(run_known_gaussian(as_histogram({}), plan, SeededSource(3)).counts.tolist())
+
+    assert fits(seen, gaussian_law(plan.gaussian_stddev)) > REJECT
+    assert fits(seen, gaussian_law(1.2 * plan.gaussian_stddev)) < REJECT
+
+
+@pytest.mark.parametrize(("max_items", "cap"), [(1, 1), (3, 1), (2, 4)])
+def test_known_gaussian_is_concentrated(max_items, cap):
+    """By enumeration, max_items counts that move by cap are within rho at every order; noise for one item is not."""
+    public = as_items(["a", "b", "c"])
+    plan = plan_known_gaussian(rho_budget("0.3", DELTA), max_items, public, per_item_cap=cap)
+    short = plan_known_gaussian(rho_budget("0.3", DELTA), 1, public, per_item_cap=cap)
+
+    def loss(stddev, alpha):
+        # In logarithms: far out the doubles of a narrow law are zero, and order 64 looks that far.
+        x = np.arange(-800, 801)
+        norm, here, moved = logsumexp(-(x**2) / (2 * stddev**2)), -(x**2), -((x - cap) ** 2)
+        tilted = (alpha * here + (1 - alpha) * moved) / (2 * stddev**2) - norm
+        return max_items * logsumexp(tilted) / (alpha - 1) / alpha
+
+    assert zcdp.spent(plan.cost).rho <= Decimal("0.3")
+    assert zcdp.spent(plan.cost).delta == 0
+    for alpha in ORDERS:
+        assert loss(plan.gaussian_stddev, alpha) <= 0.3 + 1e-9
+        assert max_items == 1 or loss(short.gaussian_stddev, alpha) > 0.5
+
+
+def gaussian_law(stddev: float) -> Law:
+    """The discrete Gaussian by its formula."""
+    last = math.ceil(12 * stddev)
+    return normalised({x: math.exp(-x * x / (2 * stddev * stddev)) for x in range(-last, last + 1)})
+
+
+@pytest.mark.parametrize(("max_items", "cap"), [(1, 1), (3, 1), (2, 4)])
+def test_gaussian_threshold_charges_the_delta_that_it_uses(max_items, cap):
+    """The charge is the exact chance that an item of one person shows, less than all of delta; half of it is caught."""
+    plan = plan_gaussian_threshold(rho_budget("0.3", DELTA), max_items, cap)
+    charged = float(zcdp.spent(plan.cost).delta)
+    exact = 1 - (1 - float(discrete_gaussian_tail(plan.gaussian_stddev, plan.threshold - cap))) ** max_items
+
+    assert exact <= charged <= exact * 1.03
+    assert charged < 0.95 * DELTA
+    assert not exact <= charged / 2
+
+
+def test_the_chance_of_any_is_rounded_up():
+    """1 - (1 - p)^n, and never below it."""
+    for each, times in ((1e-20, 3), (0.01, 1), (0.3, 7), (1.0, 2), (1.5, 1)):
+        exact = 1 - (1 - min(Fraction(1), Fraction(each))) ** times
+        assert exact <= Fraction(any_above(each, times)) <= min(Fraction(1), exact * (1 + Fraction(1, 10**9))), each
 
 
 @pytest.mark.parametrize(("max_items", "cap"), [(1, 1), (3, 1), (2, 4)])

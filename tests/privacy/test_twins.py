@@ -59,6 +59,8 @@ def test_every_erratum_has_a_twin():
         "k-TSGD noise 20 % too small",
         "coin noise 20 % too small",
         "Gumbel noise 20 % too small",
+        "known Gaussian noise 20 % too small",
+        "noise for one item of two",
         "threshold one too low",
         "names sorted by true count",
         "released Gumbel scores",

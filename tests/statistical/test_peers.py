@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import opendp.prelude as dp
 import pytest
+from opendp.mod import GLOBAL_FEATURES
 from scipy import stats
 
 from hushcount.noise.gaussian import discrete_gaussian
@@ -18,10 +19,17 @@ from tests.statistical.samples import rows_of
 ZEROS = [0] * (SAMPLES // 2)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _contributed():
-    """OpenDP's samplers are behind a flag."""
+    """OpenDP's samplers are behind a flag, which each test raises for itself: others may have taken it down."""
     dp.enable_features("contrib")
+
+
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_the_flag_is_up_whatever_was_before(time):
+    """A test that takes OpenDP's flag down is in nobody's way, in whichever order they run."""
+    assert "contrib" in GLOBAL_FEATURES, time
+    dp.disable_features("contrib")
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), 3, 20, 1000], ids=str)

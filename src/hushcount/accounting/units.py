@@ -1,13 +1,15 @@
 """LinkedIn's budget units: information units for results, call units for unknown-domain queries.
 
-One information unit is one step that is epsilon_per-bounded-range: one item chosen, one count noised with Laplace of
-scale 2/epsilon_per, or one choice of threshold index. One call unit is the delta of one unknown-domain query. So k*
-units and l* calls are (l* delta)-approximate (k* epsilon_per²/8)-zCDP, and both budgets are views of one (rho, delta)
-filter.
+One information unit is one step that is (epsilon_per²/8)-zCDP: one item chosen, one count with Gaussian noise of
+deviation 2/epsilon_per or Laplace noise of that scale, or one choice of threshold index. One call unit is the delta of
+one unknown-domain query. So k* units and l* calls are (l* delta)-approximate (k* epsilon_per²/8)-zCDP, and both budgets
+are views of one (rho, delta) filter.
 
 Source: "LinkedIn's Audience Engagements API", section 6. Corrected here: the worst case of an unknown-domain top-k
 query is 2k + 1 units, not 2k (erratum 3); known-domain queries use no call unit (erratum 3); delta is charged once per
-call instead of twice and the whole of delta* is used (erratum 7); epsilon comes from the tight conversion (erratum 10).
+call instead of twice and the whole of delta* is used (erratum 7); epsilon comes from the tight conversion (erratum
+10); there is no minimum with k* epsilon_per, which holds only if every unit is epsilon_per-DP: a count with Gaussian
+noise is not (erratum 45).
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class Promise:
 
     Attributes:
         total_delta: the delta* of the promise.
-        printed: theorem 2 as printed: equation (6.1) with 2 l* delta for the calls.
+        printed: equation (6.1) of theorem 2, with 2 l* delta for the calls.
         converted: the same delta for the calls, tight conversion.
         tight: l* delta for the calls, tight conversion. The one to state.
     """
@@ -98,18 +100,17 @@ def cost(units: Units) -> Cost:
 
 
 def guarantee(units: Units, total_delta: Number) -> Promise:
-    """The epsilon of the whole budget at a total delta, as printed and as tight; never above k* epsilon_per."""
+    """The epsilon of the whole budget at a total delta, as printed and as tight."""
     total, spent = probability("total_delta", total_delta), zcdp.spent(cost(units))
     once, twice = spent.delta, EXACT.multiply(2, spent.delta)
-    plain = float_above(EXACT.multiply(units.epsilon_per, units.information))
 
     def least(delta0: Decimal, *, tight: bool) -> float:
-        if delta0 > total:
+        if spent.rho == 0 and delta0 <= total:
+            return 0.0
+        if delta0 >= total:
             return math.inf
-        if delta0 == total or spent.rho == 0:
-            return plain
         formula = convert.epsilon_for if tight else convert.simple_epsilon
-        return min(plain, formula(spent.rho, delta0=delta0, total_delta=total))
+        return formula(spent.rho, delta0=delta0, total_delta=total)
 
     return Promise(
         total_delta=total,
@@ -142,8 +143,7 @@ def solve_epsilon_per(
     count = whole("information", information)
     target = positive("epsilon", epsilon)
     rho = convert.rho_for(target, total_delta=total_delta, delta0=_failures(calls, total_delta, delta_per_call))
-    each = convert.zcdp_to_bounded_range(Fraction(rho) / count)
-    return max(allow(each), allow(_DOWN.divide(target, count)))
+    return allow(convert.zcdp_to_bounded_range(Fraction(rho) / count))
 
 
 def solve_information(
@@ -155,8 +155,7 @@ def solve_information(
     by_rho = Fraction(convert.rho_for(target, total_delta=total_delta, delta0=failures)) // Fraction(price)
     # rho was rounded down, so one more may fit. `epsilon_for` is a double above the truth: nothing is overspent.
     more = convert.epsilon_for(EXACT.multiply(price, by_rho + 1), delta0=failures, total_delta=total_delta)
-    by_rho += 1 if more <= float_above(target) else 0
-    return max(by_rho, Fraction(target) // Fraction(step))
+    return by_rho + (1 if more <= float_above(target) else 0)
 
 
 def solve_calls(
@@ -195,8 +194,6 @@ def _room_for_failures(information: int, epsilon_per: Number, *, epsilon: Number
     """The largest delta0, rounded down, that information units leave: delta0 + (1 - delta0) delta' = total_delta."""
     step, target = positive("epsilon_per", epsilon_per), positive("epsilon", epsilon)
     total, count = probability("total_delta", total_delta), whole("information", information)
-    if EXACT.multiply(step, count) <= target:
-        return total
     rho = EXACT.multiply(convert.bounded_range_to_zcdp(step), count)
     inner = Decimal(convert.zcdp_delta(rho, target))
     return convert.inner_delta(delta0=inner, total_delta=total) if inner < total else Decimal(0)

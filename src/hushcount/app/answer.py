@@ -262,9 +262,11 @@ def _draw(job: _Job, held: Reservation | None = None) -> Release:
         )
         say("adding noise")
         outcome = planned.mechanism.run(bounded, planned.plan, noise)
-    receipt = make_receipt(
-        planned, job.sighted.version, outcome, made=job.setting.clock(), consistent=not planned.request.fresh
-    )
+    made = job.setting.clock()
+    # Without a ledger new noise has no reservation to tell two of its receipts apart, and the time must do.
+    context = _context(job, held) if held is not None or not planned.request.fresh else made.isoformat()
+    mark = job.setting.secret.mark(job.sighted.version, context)
+    receipt = make_receipt(planned, mark, outcome, made=made, consistent=not planned.request.fresh)
     ends = intervals(outcome)
     return Release(
         items=outcome.items,
@@ -286,16 +288,21 @@ def _noise(job: _Job, held: Reservation | None) -> NoiseSource:
     whatever they saw of others (`KeyedSource`). If a ledger is put back to an older state and gives a number again, the
     same question on the same data gets the same bytes, which tell nothing new, and any other has another context.
     """
-    query, fresh = job.planned.request.canonical(), job.planned.request.fresh
-    if fresh and held is None:
+    if job.planned.request.fresh and held is None:
         return SystemSource()
-    if fresh and held is not None:
-        # A canonical question is an object of JSON, so a list is never mistaken for one.
-        query = json.dumps(["fresh", held.entity, held.number, query])
     context = NoiseContext(
-        query=query,
+        query=_context(job, held),
         data_version=job.sighted.version,
         mechanism=job.planned.mechanism.name,
         mechanism_version=job.planned.mechanism.version,
     )
     return KeyedSource(job.setting.secret.value, context)
+
+
+def _context(job: _Job, held: Reservation | None) -> str:
+    """What tells this answer from others: the question, and the reservation if its noise is to be new."""
+    query = job.planned.request.canonical()
+    if not job.planned.request.fresh or held is None:
+        return query
+    # A canonical question is an object of JSON, so a list is never mistaken for one.
+    return json.dumps(["fresh", held.entity, held.number, query])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hushcount.accounting import zcdp
 from hushcount.app.planning import Planned, expect, make_plan
-from hushcount.app.receipt import best_epsilon
+from hushcount.app.receipt import promise
 from hushcount.app.request import Request
 from hushcount.model.costs import Cost
 from hushcount.model.expectations import Expectation
@@ -14,7 +13,10 @@ from hushcount.model.expectations import Expectation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a question costs at most, and what can be expected of its answer: no data was read."""
+    """What a question costs at most, and what can be expected of its answer: no data was read.
+
+    `epsilon` is what its receipt will state, at the same delta.
+    """
 
     planned: Planned
     cost: Cost
@@ -27,13 +29,12 @@ class Estimate:
 def estimate_request(request: Request) -> Estimate:
     """The estimate of a request."""
     planned = make_plan(request)
-    spent = zcdp.spent(planned.plan.cost)
-    total = 2 * float(spent.delta) or 1e-6
+    promised = promise(planned.plan.cost)
     return Estimate(
         planned=planned,
         cost=planned.plan.cost,
-        rho=float(spent.rho),
-        delta=float(spent.delta),
-        epsilon=best_epsilon(planned.plan.cost, total),
+        rho=float(promised.rho),
+        delta=float(promised.delta),
+        epsilon=promised.epsilon,
         expectation=expect(planned),
     )

@@ -73,7 +73,6 @@ def left_form(desk: Desk, left: Left) -> dict[str, Any]:
     """What is left of a data set's budget."""
     return {
         "dataset": desk.title,
-        "data_version": desk.version,
         "analyst": desk.by,
         "more_standard_counts": left.more,
         "accounts": [balance_form(balance) for balance in left.balances],

@@ -67,12 +67,19 @@ def _plan_for_error(request: Request, people: float) -> Planned:
             raise _no_single_width(planned.mechanism, people)
         return width <= people
 
+    def fits_at(amount: Decimal) -> bool:
+        try:
+            return fits(at(amount))
+        except InvalidParameter:
+            # So little that its noise could not be drawn.
+            return False
+
     low, high = math.log(_CHEAPEST), math.log(_DEAREST)
     if not fits(at(_DEAREST)):
         raise InvalidParameter("error", people, "larger", "No reasonable budget reaches it.")
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if fits(at(_amount(middle))) else (middle, high)
+        low, high = (low, middle) if fits_at(_amount(middle)) else (middle, high)
     return at(_amount(high))
 
 

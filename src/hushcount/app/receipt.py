@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.accountant import Accountant
@@ -19,11 +23,22 @@ from hushcount.model.costs import Cost
 from hushcount.model.outcomes import Outcome
 
 _SIGNIFICANT = 4
+# Where every receipt states its epsilon, so that they can be compared: ten times the delta of a standard release.
+REFERENCE_DELTA = Decimal("1e-5")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """Everything that a reader of the release may want to know, and nothing that was not released."""
+    """Everything that a reader of the release may want to know, and nothing that was not released.
+
+    `rho`, `delta` and `epsilon` (at `epsilon_delta`) are those of the plan: what was promised before data was read.
+    What a run happened to spend depends on its output and is no guarantee: it stands beside, as charged (erratum 47).
+
+    `data_version` names the data to whoever holds the secret, and is another in every receipt: two of them tell nobody
+    else whether the data changed (erratum 46).
+
+    `noise_scale` is there if all rows have the same, `shown_above` if rows had to exceed a threshold to be shown.
+    """
 
     id: str
     made: str
@@ -41,8 +56,13 @@ class Receipt:
     delta: str
     epsilon: float
     epsilon_delta: float
+    charged_rho: str
+    charged_delta: str
     cost: dict[str, Any]
     noise: str
+    noise_scale: float | None
+    noise_bound: int | None
+    shown_above: int | None
     cutoff: float | None
     rows: int
     private: bool
@@ -55,19 +75,28 @@ class Receipt:
     @staticmethod
     def from_json(text: str) -> Receipt:
         """The receipt that `to_json` wrote."""
-        return Receipt(**json.loads(text))
+        return Receipt.from_form(json.loads(text))
+
+    @staticmethod
+    def from_form(form: Mapping[str, Any]) -> Receipt:
+        """The receipt of a form; what later versions add is left out, and what earlier ones did not say is not said."""
+        unsaid = {"charged_rho": form.get("rho"), "charged_delta": form.get("delta")} | dict.fromkeys(
+            ("noise_scale", "noise_bound", "shown_above")
+        )
+        said = {**unsaid, **form}
+        return Receipt(**{field.name: said[field.name] for field in fields(Receipt)})
 
     def to_text(self, *, numbers: bool = True) -> str:
         """The receipt as one paragraph; without `numbers`, in everyday words only."""
         return " ".join(_sentences(self, numbers=numbers))
 
 
-def make_receipt(planned: Planned, version: str, outcome: Outcome, *, made: datetime, consistent: bool) -> Receipt:
-    """Write the receipt of an outcome. Everything in it is public, declared or released; `version` is the keyed one."""
+def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetime, consistent: bool) -> Receipt:
+    """Write the receipt of an outcome. Everything in it is public, declared or released; `mark` is `Secret.mark`."""
     selection, spent = planned.request.selection, zcdp.spent(outcome.cost)
-    total_delta = 2 * spent.delta if spent.delta else Decimal("1e-6")
+    promised = promise(planned.plan.cost)
     return Receipt(
-        id=_identify(planned, version, outcome),
+        id=_identify(planned, mark, outcome),
         made=made.isoformat(timespec="seconds"),
         question=planned.request.question,
         user=selection.user,
@@ -78,13 +107,19 @@ def make_receipt(planned: Planned, version: str, outcome: Outcome, *, made: date
         mechanism=planned.mechanism.name,
         mechanism_version=planned.mechanism.version,
         reason=planned.reason,
-        data_version=version,
-        rho=_short(spent.rho),
-        delta=_short(spent.delta),
-        epsilon=best_epsilon(outcome.cost, total_delta),
-        epsilon_delta=float(total_delta),
+        data_version=mark,
+        rho=_short(promised.rho),
+        delta=_short(promised.delta),
+        epsilon=promised.epsilon,
+        epsilon_delta=float(promised.epsilon_delta),
+        charged_rho=_short(spent.rho),
+        charged_delta=_short(spent.delta),
         cost=outcome.cost.to_json(),
         noise=outcome.noise,
+        noise_scale=_only(outcome.noise_scale),
+        noise_bound=outcome.noise_bound,
+        # Listed items may have one of their own, which is lower.
+        shown_above=None if outcome.shown_above is None else int(max(outcome.shown_above, default=0)),
         cutoff=outcome.cutoff,
         rows=len(outcome.items),
         private=outcome.private,
@@ -94,12 +129,27 @@ def make_receipt(planned: Planned, version: str, outcome: Outcome, *, made: date
 
 def cutoff_sentence(receipt: Receipt) -> str:
     """What is unlikely to be shown, in plain words; the receipt must have a cut-off."""
-    if receipt.mechanism in {mechanism.name for mechanism in table.MECHANISMS if mechanism.weighs}:
+    if _is(receipt, "from_boundary"):
+        return (
+            f"An item is unlikely to be shown unless about {receipt.cutoff:,.0f} more people have it than have the "
+            "first item that is not looked at (nobody, where all items are looked at)."
+        )
+    if _is(receipt, "weighs"):
         return (
             f"An item needs about {receipt.cutoff:,.0f} people who have nothing else, or more who have many items, "
             "to be named."
         )
     return f"Items held by fewer than about {receipt.cutoff:,.0f} people are unlikely to be shown."
+
+
+def cutoff_label(receipt: Receipt) -> str:
+    """The cut-off in a word or two; the receipt must have one."""
+    # Counted from a boundary that stays private, it is at least as much from zero.
+    return f"cut-off, {'at least' if _is(receipt, 'from_boundary') else 'about'} {receipt.cutoff:,.0f}"
+
+
+def _is(receipt: Receipt, what: Literal["weighs", "from_boundary"]) -> bool:
+    return receipt.mechanism in {mechanism.name for mechanism in table.MECHANISMS if getattr(mechanism, what)}
 
 
 @lru_cache(maxsize=1024, typed=True)
@@ -109,9 +159,36 @@ def best_epsilon(cost: Cost, total_delta: Number) -> float:
     return min(accountant.epsilon(cost, total_delta) for accountant in accountants if accountant.supports(cost))
 
 
-def _identify(planned: Planned, version: str, outcome: Outcome) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What a plan guarantees: rho and delta, and epsilon, rounded up, at a total delta."""
+
+    rho: Decimal
+    delta: Decimal
+    epsilon: float
+    epsilon_delta: Decimal
+
+
+def promise(cost: Cost) -> Promise:
+    """The guarantee of a plan's cost, whatever its run will give.
+
+    Epsilon is stated at the reference delta, the same for all. Where the plan's own delta leaves no room below that,
+    at twice its own: at a smaller one there is none.
+    """
+    spent = zcdp.spent(cost)
+    total = REFERENCE_DELTA if 2 * spent.delta <= REFERENCE_DELTA else min(2 * spent.delta, (1 + spent.delta) / 2)
+    epsilon = float(_short(Decimal(best_epsilon(cost, total))))
+    return Promise(rho=spent.rho, delta=spent.delta, epsilon=epsilon, epsilon_delta=total)
+
+
+def _only(scales: npt.NDArray[np.float64] | None) -> float | None:
+    """The scale of all rows, None if there are none or they differ."""
+    return float(scales[0]) if scales is not None and len(scales) and bool((scales == scales[0]).all()) else None
+
+
+def _identify(planned: Planned, mark: str, outcome: Outcome) -> str:
     digest = hashlib.blake2b(digest_size=6)
-    for part in (planned.request.canonical(), version, planned.mechanism.name):
+    for part in (planned.request.canonical(), mark, planned.mechanism.name):
         digest.update(part.encode() + b"\0")
     digest.update("\0".join(outcome.items.tolist()).encode("utf-8", "surrogatepass"))
     if outcome.counts is not None:
@@ -131,8 +208,9 @@ def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
         f"It was made by '{receipt.mechanism}' ({receipt.reason.partition(': ')[2]}).",
     ]
     if numbers:
-        lines.append(f"It cost rho = {receipt.rho} and delta = {receipt.delta}.")
-        lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.3g}, {receipt.epsilon_delta:.2g}).")
+        lines.append(f"Promised before any data was read: rho = {receipt.rho} and delta = {receipt.delta}.")
+        lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.4g}, {receipt.epsilon_delta:.2g}).")
+        lines.append(f"Charged for it: rho = {receipt.charged_rho} and delta = {receipt.charged_delta}.")
     if receipt.where:
         lines.append(f"Only rows with {receipt.where} were counted.")
     if receipt.max_items_per_user is not None:

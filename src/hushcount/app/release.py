@@ -31,7 +31,8 @@ class Release:
         counts: noisy whole numbers of people, or None where only names were asked for.
         low: lower ends of the 95 % intervals, row by row.
         high: upper ends.
-        cutoff: items held by fewer people than about this many are unlikely to be shown; None if all listed items are.
+        cutoff: items held by fewer people than about this many are unlikely to be shown, counted from the first item
+            that is not looked at, if any; None if all listed items are shown.
         cost: what it cost, as events.
         receipt: the receipt.
         enforced: False if a limit was only tracked, so that this answer was given whatever it cost.
@@ -83,7 +84,7 @@ class Release:
             high=rows.get("high"),
             cutoff=form["cutoff"],
             cost=Cost.from_json(form["cost"]),
-            receipt=Receipt(**form["receipt"]),
+            receipt=Receipt.from_form(form["receipt"]),
         )
 
     def to_arrow(self) -> Any:  # noqa: ANN401  pyarrow is not a dependency, so its types cannot be named here

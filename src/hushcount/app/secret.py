@@ -46,6 +46,14 @@ class Secret:
         """
         return self._digest(b"hushcount data version\0" + fingerprint.encode())[:32]
 
+    def mark(self, version: str, context: str) -> str:
+        """The data version as one receipt shows it: another for every question, so that no two can be compared.
+
+        Equal versions in two receipts would tell, free and for certain, that nobody joined or left between two answers
+        (erratum 46). Whoever holds the secret can still tell which version a receipt is about.
+        """
+        return self._digest(f"hushcount receipt\0{version}\0{context}".encode())[:32]
+
     def key(self, purpose: bytes) -> bytes:
         """A key for one purpose, that tells nothing of the others."""
         return hmac.digest(self.value, purpose, hashlib.sha256)

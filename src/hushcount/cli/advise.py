@@ -68,7 +68,7 @@ def _tell(goals: Goals, advice: Advice) -> None:
             ),
             ("l*, call units", f"{budget.calls}", "given"),
             ("δ*, of all together", f"{float(promise.total_delta):.3g}", "given" if goals.total_delta else "7/3 l* δ"),
-            ("ε*, as printed", f"{promise.printed:.4g}", "theorem 2 of the paper"),
+            ("ε*, as printed", f"{promise.printed:.4g}", "equation (6.1) of the paper"),
             ("ε*, tight", f"{promise.tight:.4g}", "δ charged once per call, tight conversion: the one to state"),
         ),
     )

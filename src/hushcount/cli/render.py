@@ -104,7 +104,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append(cutoff_sentence(receipt))
     if not release.enforced:
         lines.append("Given without a limit: spending on this data is only tracked.")
-    lines.append(f"Price: {price(float(receipt.rho))}. Receipt: hushcount receipt {receipt.id}")
+    lines.append(f"Price: {price(float(receipt.charged_rho))}. Receipt: hushcount receipt {receipt.id}")
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
 
 

@@ -71,7 +71,7 @@ def advise(goals: Goals | None = None) -> Advice:
     goals = goals or Goals()
     step = _epsilon_per(goals)
     calls = whole("calls", goals.calls)
-    failure = _delta_per_call(goals, step)
+    failure = _delta_per_call(goals)
     results = attacks.differencing_results(step)
     budget = Units(information=2 * units.unknown_gumbel(results), calls=calls, epsilon_per=step, delta_per_call=failure)
     failures = EXACT.multiply(failure, calls)
@@ -81,7 +81,7 @@ def advise(goals: Goals | None = None) -> Advice:
         results=results,
         averaging=attacks.averaging_success(step, goals.repeats),
         near=attacks.near_count(step),
-        unique=attacks.unique_count_shown(step, delta_per_call=failure, calls=calls),
+        unique=attacks.unique_count_shown(failure, calls=calls),
         promise=units.guarantee(budget, total),
     )
 
@@ -95,12 +95,12 @@ def _epsilon_per(goals: Goals) -> Decimal:
     return _three_digits(found)
 
 
-def _delta_per_call(goals: Goals, step: Decimal) -> Decimal:
+def _delta_per_call(goals: Goals) -> Decimal:
     """The largest delta of a call at which the calls together show a unique count no more often than wanted."""
     if goals.delta_per_call is not None:
         return positive("delta_per_call", goals.delta_per_call)
     wanted = float(probability("unique", goals.unique))
-    return _three_digits(wanted * math.exp(float(step)) / goals.calls)
+    return _three_digits(wanted / goals.calls)
 
 
 def _three_digits(value: float) -> Decimal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -172,8 +172,8 @@ def make_release(light: LightRelease) -> Release:
 
 
 def _receipt(form: Mapping[str, Any]) -> Receipt:
-    """The receipt that a service sent; what later versions add to it is left out."""
-    receipt = Receipt(**{field.name: form[field.name] for field in fields(Receipt)})
+    """The receipt that a service sent."""
+    receipt = Receipt.from_form(form)
     # It becomes the name of a file where receipts are kept.
     if not (isinstance(receipt.id, str) and receipt.id.isascii() and receipt.id.isalnum()):
         raise ValueError("no id of a receipt")

@@ -51,6 +51,13 @@ def gaussian_noise(budget: Budget) -> tuple[float, Decimal]:
     return gaussian_stddev(budget.epsilon, half), half
 
 
+def unfailing(budget: Budget) -> Decimal:
+    """The rho that meets `budget` where nothing can fail: all of delta pays for the conversion."""
+    if isinstance(budget, RhoBudget):
+        return budget.rho
+    return Decimal(rho_for(budget.epsilon, total_delta=budget.delta))
+
+
 def concentrated(budget: Budget, *, gaussian_only: bool = False) -> RhoBudget:
     """The (rho, delta) budget that meets `budget`: half of delta pays for failures, half for the conversion."""
     if isinstance(budget, RhoBudget):

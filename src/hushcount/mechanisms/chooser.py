@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
+from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.tsgd import MOST_ITEMS as MOST_TSGD
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.selection.optimal import MOST_ITEMS as MOST_OPTIMAL
@@ -12,20 +15,31 @@ from hushcount.model.budgets import Budget
 from hushcount.model.facts import Facts
 from hushcount.model.queries import Question
 
+Amount = TypeVar("Amount", int, float)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The mechanism, why, and the cut-offs compared: how many people an item needs for an even chance to be shown."""
+    """The mechanism, why, and what was compared.
+
+    Attributes:
+        mechanism: what was chosen.
+        reason: why, in a sentence that begins with its name.
+        cutoffs: by mechanism, how many people an item needs for an even chance to be shown.
+        widths: by mechanism, half of a 95 % interval of each count, where all items are shown anyway.
+    """
 
     mechanism: Mechanism
     reason: str
-    cutoffs: dict[str, float]
+    cutoffs: dict[str, float] = field(default_factory=dict)
+    widths: dict[str, int] = field(default_factory=dict)
 
 
 def choose(question: Question, budget: Budget, facts: Facts) -> Choice:
     """The mechanism for a question; no data is read.
 
-    Where several answer it, the lowest expected cut-off for this budget wins, in the accounting that is in force.
+    Where several answer it, the lowest expected cut-off for this budget wins, in the accounting that is in force; where
+    the list is public, the narrowest interval.
     """
     match question:
         case "top":
@@ -48,7 +62,7 @@ def _choose_top(facts: Facts) -> Choice:
 
 def _choose_count(budget: Budget, facts: Facts) -> Choice:
     if facts.public_items is not None:
-        return _sure("known-laplace", "the list of items is public, so every listed count is shown with noise")
+        return _narrowest(("known-laplace", "known-gaussian"), budget, facts)
     if facts.max_items is None:
         return _sure(
             "pcr",
@@ -69,11 +83,38 @@ def _choose_vocab(budget: Budget, facts: Facts) -> Choice:
 
 
 def _sure(name: str, reason: str) -> Choice:
-    return Choice(mechanism=find(name), reason=f"{name}: {reason}", cutoffs={})
+    return Choice(mechanism=find(name), reason=f"{name}: {reason}")
+
+
+def _narrowest(rivals: tuple[str, ...], budget: Budget, facts: Facts) -> Choice:
+    """The first of the rivals whose counts have the narrowest intervals: on a tie the one that is pure."""
+    widths = _of_each(rivals, lambda mechanism: _give_or_take(mechanism, budget, facts))
+    best = min(widths, key=lambda name: widths[name])
+    listed = ", ".join(f"{name} {width:,}" for name, width in sorted(widths.items(), key=lambda pair: pair[1]))
+    because = "the list of items is public, so every listed count is shown, and it adds the least noise"
+    return Choice(mechanism=find(best), reason=f"{best}: {because} (give or take: {listed})", widths=widths)
+
+
+def _of_each(rivals: Sequence[str], measure: Callable[[Mechanism], Amount]) -> dict[str, Amount]:
+    """What is compared of each rival that can be planned at all; if none can, the first says why."""
+    found: dict[str, Amount] = {}
+    refusals: list[InvalidParameter] = []
+    for name in rivals:
+        try:
+            found[name] = measure(find(name))
+        except InvalidParameter as refused:
+            refusals.append(refused)
+    if not found:
+        raise refusals[0]
+    return found
+
+
+def _give_or_take(mechanism: Mechanism, budget: Budget, facts: Facts) -> int:
+    return mechanism.expect(mechanism.plan(budget, mechanism.fitting(facts))).give_or_take or 0
 
 
 def _lowest(rivals: list[str], budget: Budget, facts: Facts, *, bound: int) -> Choice:
-    cutoffs = {name: _people_needed(find(name), budget, facts, bound=bound) for name in rivals}
+    cutoffs = _of_each(rivals, lambda mechanism: _people_needed(mechanism, budget, facts, bound=bound))
     best = min(cutoffs, key=lambda name: cutoffs[name])
     listed = ", ".join(f"{name} {cutoff:.0f}" for name, cutoff in sorted(cutoffs.items(), key=lambda pair: pair[1]))
     because = f"a person has at most {bound} item{'s' * (bound > 1)}"

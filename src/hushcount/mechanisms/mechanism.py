@@ -55,6 +55,8 @@ class Mechanism:
         sequential: people are visited one after another, each seeing what those before did: no cluster can share
             that out.
         weighs: its cut-off is a weight: people who have nothing else count one, others less.
+        from_boundary: its cut-off is counted from the count of the first item that it does not look at, which stays
+            private; zero where it looks at all.
         version: part of the key of consistent noise (erratum 9). It rises with any change in what a mechanism draws or
             in what it is given, such as another bounding hash; equal noise on the old and the new input would show
             their difference.
@@ -73,6 +75,7 @@ class Mechanism:
     listed_only: bool = False
     sequential: bool = False
     weighs: bool = False
+    from_boundary: bool = False
     version: int = 2
 
     def plan(self, budget: Budget, facts: Facts) -> Plan:

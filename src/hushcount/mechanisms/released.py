@@ -63,6 +63,12 @@ def release_counts(
     )
 
 
+def past_threshold(release: Outcome, threshold: int | Int64s, *, noise_bound: int | None = None) -> Outcome:
+    """The release, saying that each row is there because its own noisy count exceeded this threshold."""
+    rows = np.broadcast_to(np.asarray(threshold, dtype=np.int64), (len(release.items),))
+    return replace(release, shown_above=rows, noise_bound=noise_bound)
+
+
 def require_public_list(public_items: Items | None) -> Items:
     """Refuse a missing, empty or repeating public list."""
     listed = [] if public_items is None else public_items.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.gaussian_threshold import GAUSSIAN_THRESHOLD
-from hushcount.mechanisms.counts.known_domain import KNOWN_LAPLACE
+from hushcount.mechanisms.counts.known_domain import KNOWN_GAUSSIAN, KNOWN_LAPLACE
 from hushcount.mechanisms.counts.pcr import PCR
 from hushcount.mechanisms.counts.plume import PLUME, PLUME_THRESHOLD
 from hushcount.mechanisms.counts.tsgd import TSGD, TSGD_PUBLIC
@@ -31,6 +31,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     PLUME,
     PLUME_THRESHOLD,
     KNOWN_LAPLACE,
+    KNOWN_GAUSSIAN,
     UNKNOWN_LAPLACE,
     KNOWN_GUMBEL,
     UNKNOWN_GUMBEL,

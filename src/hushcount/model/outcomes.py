@@ -26,8 +26,12 @@ class Outcome:
         noise: the law of the noise on each count.
         noise_scale: for each count, its noise parameter (standard deviation of a discrete Gaussian, scale b of the
             others).
+        noise_bound: the noise is never further from zero than this; None if it has no bound.
+        shown_above: for each count, the threshold that it had to exceed to be shown, where its own noise decided that;
+            None if something else did.
         cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released
-            values. Where people's lists are weighed, in people who hold nothing else: others count less.
+            values. Where people's lists are weighed, in people who hold nothing else: others count less. Where only the
+            largest counts are looked at, in people more than the first item behind them has, which stays private.
         cost: what the run actually cost, at most what was reserved for it.
         private: False if the randomness was a fixed test seed.
     """
@@ -40,3 +44,5 @@ class Outcome:
     cutoff: float | None
     cost: Cost
     private: bool
+    noise_bound: int | None = None
+    shown_above: Int64s | None = None

@@ -57,7 +57,9 @@ class Gaussian:
         return tail
 
     def judge(self, gap: Fraction, digits: int) -> enclosures.Interval:
-        """The normal tail, enclosed."""
+        """The normal tail, enclosed; where it is less than can be told apart from nothing, as that."""
+        if gap > 0 and enclosures.beyond(gap, digits):
+            return Fraction(0), Fraction(1, 10**digits)
         return enclosures.normal_tail(gap, digits)
 
 

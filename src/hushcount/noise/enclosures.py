@@ -50,9 +50,12 @@ def normal_tail(argument: Fraction, digits: int) -> Interval:
     """An enclosure of P(Z > argument) for a standard normal Z that reaches 10^-digits, relative, to either side.
 
     Uses Phi(x) - 1/2 = phi(x) (x + x³/3 + x⁵/(3·5) + ...), all of whose terms have one sign, so nothing cancels but the
-    final 1/2.
+    final 1/2. Far to the left the tail is between 1 - e^(-x²/2) and 1, and one is near enough: the sum would take as
+    many digits as x²/4.6, which for an item that half the world has is without end.
     """
     x = abs(argument)
+    if argument < 0 and beyond(x, digits):
+        return _widen(Decimal(1), digits)
     # The tail is about exp(-x²/2): that many more digits are lost in 1/2 minus the sum.
     lost = int(float(x) ** 2 / 4.6) + 4
     context = Context(prec=digits + lost + _GUARD, Emin=-(10**12), Emax=10**12)
@@ -69,6 +72,12 @@ def normal_tail(argument: Fraction, digits: int) -> Interval:
     middle = context.multiply(density, total)
     tail = context.subtract(Decimal("0.5"), middle) if argument > 0 else context.add(Decimal("0.5"), middle)
     return _widen(tail, digits)
+
+
+def beyond(distance: Fraction, digits: int) -> bool:
+    """Whether a standard normal number is so far from zero with a probability below 10^-(digits + 4): e^(-x²/2) is."""
+    # 10 = e^2.302...: x²/2 >= 2.5 (digits + 4) is enough.
+    return distance * distance >= 5 * (digits + 4)
 
 
 def _widen(value: Decimal, digits: int) -> Interval:

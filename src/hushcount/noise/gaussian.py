@@ -19,20 +19,25 @@ _UNIFORMS = 3  # two for a discrete Laplace candidate, one to accept it
 _LEAST_VARIANCE = Fraction(1, 2**1000)
 
 
+def require_variance(variance: Fraction) -> None:
+    """Refuse noise that cannot be drawn; planners ask, so that nothing is charged for it."""
+    if not _LEAST_VARIANCE <= variance < LARGEST_SCALE**2:
+        raise InvalidParameter(
+            "noise variance",
+            # A double would overflow on the way to the message.
+            f"{Decimal(variance.numerator) / variance.denominator:.3g}",
+            "at least 2^-1000 and below 2^64",
+            "Less is no noise at all, more would drown any count. Take another budget, or a smaller cap or bound.",
+        )
+
+
 def discrete_gaussian(draws: Draws, variance: Fraction) -> Int64s:
     """Canonne, Kamath and Steinke (2020), Algorithm 3: rejection from discrete Laplace, exact for rational sigma².
 
     Whether a candidate is accepted is decided for the whole batch at once, round after round, and the number of rounds
     does not depend on the values that are kept, so the running time of a batch does not tell a large draw.
     """
-    if not _LEAST_VARIANCE <= variance < LARGEST_SCALE**2:
-        raise InvalidParameter(
-            "noise variance",
-            # A double would overflow on the way to the message.
-            Decimal(variance.numerator) / variance.denominator,
-            "at least 2^-1000 and below 2^64",
-            "Less is no noise at all, more would drown any count.",
-        )
+    require_variance(variance)
     scale = math.isqrt(math.floor(variance)) + 1
     result = np.empty(len(draws), dtype=np.int64)
     waiting = np.arange(len(draws))

@@ -23,16 +23,24 @@ _ABSOLUTE = 2.0**-51
 LARGEST_SCALE = 2**32
 
 
+def require_rate(rate: Fraction) -> None:
+    """Refuse noise that cannot be drawn; planners ask, so that nothing is charged for it."""
+    if not rate > 0 or rate * LARGEST_SCALE < 1:
+        raise InvalidParameter(
+            "noise rate",
+            float(rate),
+            f"at least 1/{LARGEST_SCALE}",
+            "So much noise would drown any count. Take a larger budget, or a smaller cap or bound.",
+        )
+
+
 def geometric(draws: Draws, rate: Fraction, number: int = 0) -> Int64s:
     """P[G >= k] = exp(-rate k), k = 0, 1, ..., by inverting a uniform number: G = floor(-ln(U) / rate).
 
     Every draw reads one word, so its running time does not depend on its value, but for the about one in 2^40 near an
     integer.
     """
-    if not rate > 0 or rate * LARGEST_SCALE < 1:
-        raise InvalidParameter(
-            "noise rate", float(rate), f"at least 1/{LARGEST_SCALE}", "So much noise would drown any count."
-        )
+    require_rate(rate)
     words = draws.words(number).astype(np.float64) + 0.5
     log = -np.log(words * 2.0**-64)
     value = log / float(rate)

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from hushcount.errors import InvalidParameter
-from hushcount.noise.laplace import Int64s, discrete_laplace
+from hushcount.noise.laplace import Int64s, discrete_laplace, require_rate
 from hushcount.noise.source import Draws
 
 _UNIFORMS = 2
+# At least so many draws must fall within the bound.
+_LEAST_KEPT = 0.01
+
+
+def require_truncation(rate: Fraction, bound: int) -> None:
+    """Refuse noise whose draws nearly all fall outside the bound, and would be drawn again without end."""
+    require_rate(rate)
+    # P[|X| <= bound] of the law before it is cut is above 1 - e^(-rate (bound + 1)).
+    if -math.expm1(-float(rate) * (bound + 1)) < _LEAST_KEPT:
+        raise InvalidParameter(
+            "delta",
+            f"so large beside an epsilon of {float(rate):.3g} that noise ends at {bound}",
+            "smaller, or epsilon larger",
+            "Noise that is cut so early can hardly be drawn.",
+        )
 
 
 def truncated_geometric(draws: Draws, rate: Fraction, bound: int) -> Int64s:

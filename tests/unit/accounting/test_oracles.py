@@ -8,6 +8,7 @@ import dp_accounting
 import opendp.prelude as dp
 import pytest
 from dp_accounting import pld, rdp
+from opendp.mod import GLOBAL_FEATURES
 
 from hushcount.accounting import convert, gdp, zcdp
 from hushcount.model.costs import Cost, DiscreteGaussian, Gaussian, Pure
@@ -15,10 +16,17 @@ from hushcount.model.costs import Cost, DiscreteGaussian, Gaussian, Pure
 RHOS = ["0.001", "0.1", "0.5", "8.4375"]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _contributed():
-    """OpenDP's measures are behind a flag; it stays up, since other tests need it too."""
+    """OpenDP's measures are behind a flag, which each test raises for itself: others may have taken it down."""
     dp.enable_features("contrib")
+
+
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_the_flag_is_up_whatever_was_before(time):
+    """A test that takes OpenDP's flag down is in nobody's way, in whichever order they run."""
+    assert "contrib" in GLOBAL_FEATURES, time
+    dp.disable_features("contrib")
 
 
 @pytest.mark.parametrize("rho", RHOS)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushcount.accounting import convert, zcdp
 from hushcount.accounting import units as u
-from hushcount.accounting import zcdp
 from hushcount.accounting.filters import Filter
+from hushcount.accounting.normal import gaussian_delta
 from hushcount.errors import InvalidParameter
 from hushcount.model.costs import BoundedRange, Cost
 
@@ -74,18 +75,31 @@ def test_one_unit_overspent():
     assert u.guarantee(more, "7e-9").tight - u.guarantee(MONTH, "7e-9").tight == pytest.approx(0.007, abs=5e-4)
 
 
-def test_few_units_are_plain_sums():
-    """For one unit the plain sum of epsilons is smallest, in the printed theorem and in ours."""
-    one = u.Units(information=1, calls=1, epsilon_per=Decimal("0.15"), delta_per_call=Decimal("1e-10"))
-    promise = u.guarantee(one, "1e-9")
+def test_no_minimum_with_the_sum_of_epsilons():
+    """Erratum 45: by their exact law ten Gaussian counts of 4 are (49.4, 1e-6)-DP; 40.0 would be too little."""
+    ten = u.Units(information=10, calls=0, epsilon_per=Decimal(4), delta_per_call=Decimal(0))
+    # Ten counts of deviation 2/4 are one Gaussian of mu² = 10 · 4²/4.
+    exact = convert.gdp_epsilon(math.sqrt(10 * 4**2 / 4), "1e-6")
+    promise = u.guarantee(ten, "1e-6")
 
-    assert promise.printed == promise.converted == promise.tight == pytest.approx(0.15)
+    assert exact == pytest.approx(49.4, abs=0.1)
+    assert min(promise.printed, promise.converted, promise.tight) >= exact > 40
+    assert gaussian_delta(math.sqrt(40), 40.0) > 400e-6
+
+
+def test_the_targets_are_met_by_gaussian_counts():
+    """What the four solvers grant for epsilon = 40 is not ten units of 4, and holds for Gaussian counts."""
+    assert u.solve_information(0, epsilon_per=4, epsilon=40, total_delta="1e-6") < 10
+    assert u.solve_epsilon_per(10, 0, epsilon=40, total_delta="1e-6") < 4
+    assert u.solve_calls(10, epsilon_per=4, delta_per_call="1e-9", epsilon=40, total_delta="1e-6") == 0
+    with pytest.raises(InvalidParameter):
+        u.solve_delta(10, 1, epsilon_per=4, epsilon=40, total_delta="1e-6")
 
 
 def test_no_delta_left():
-    """Where the calls use up delta there is no epsilon; where they use exactly delta, the plain sum."""
+    """Where the calls use up delta, or use exactly delta, there is no epsilon."""
     assert u.guarantee(MONTH, "2e-9").tight == math.inf
-    assert u.guarantee(MONTH, "3e-9").tight == pytest.approx(450)
+    assert u.guarantee(MONTH, "3e-9").tight == math.inf
     assert u.guarantee(MONTH, "5e-9").printed == math.inf
     assert u.guarantee(MONTH, "5e-9").tight < 35
 
@@ -119,7 +133,6 @@ def test_solve_epsilon_per(information, calls, epsilon, total_delta):
         budget = u.Units(information=information, calls=calls, epsilon_per=per, delta_per_call=share)
         return u.guarantee(budget, total_delta).tight
 
-    # The plain sum of epsilons is rounded up to a double, which may be the one after the target.
     assert tight(found) <= math.nextafter(epsilon, math.inf)
     assert tight(found * Decimal("1.000001")) > epsilon
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hushcount.accounting import zcdp
 from hushcount.app import receipts
 from hushcount.app.answer import Call, answer
 from hushcount.app.planning import make_plan
-from hushcount.app.receipt import Receipt
+from hushcount.app.receipt import REFERENCE_DELTA, Receipt, best_epsilon, cutoff_label, promise
 from hushcount.app.request import make_request
 from hushcount.app.secret import load_secret
 from hushcount.app.setting import Setting
@@ -19,7 +21,10 @@ from hushcount.audit.asking import asked_by_name
 from hushcount.errors import InvalidParameter, MissingExtra
 from hushcount.library.surroundings import look_around
 from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.budgets import rho_budget
+from hushcount.model.costs import Concentrated, Cost, Failure
 from tests.unit.app.made_engine import made_engine
+from tests.unit.mechanisms.made_inputs import facts_for
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +94,8 @@ def test_every_method_by_name(mechanism):
     assert len(release) >= 1
     planned = make_plan(make_request(mechanism.question, user="user", item="item", options=options))
     assert zcdp.spent(release.cost).rho <= zcdp.spent(planned.plan.cost).rho
-    assert float(release.receipt.rho) >= float(zcdp.spent(release.cost).rho)
+    assert float(release.receipt.charged_rho) >= float(zcdp.spent(release.cost).rho)
+    assert float(release.receipt.rho) >= float(release.receipt.charged_rho)
 
 
 def test_a_method_of_another_question_is_refused():
@@ -135,6 +141,94 @@ def test_the_fingerprint_of_the_data_never_leaves():
     assert "fingerprint" not in release.to_bytes().decode()
     assert release.receipt.data_version == ask(engine=engine).receipt.data_version
     assert release.receipt.data_version != ask(engine=other).receipt.data_version
+
+
+def test_receipts_state_what_the_plan_promises():
+    """Rho, delta and epsilon do not depend on what came out; what was charged does, and is called so (erratum 47)."""
+    few, many = (ask("top", made_engine(people, 8), k=8).receipt for people in (300, 40_000))
+    read_off = [best_epsilon(Cost.from_json(one.cost), "1e-5") for one in (few, many)]
+
+    assert (few.rho, few.delta, few.epsilon, few.epsilon_delta) == (many.rho, many.delta, many.epsilon, 1e-5)
+    assert float(few.charged_rho) < float(many.charged_rho) <= float(many.rho)
+    # An epsilon of what happened to be spent would tell the two runs apart, and be below what is guaranteed.
+    assert read_off[0] < read_off[1] <= few.epsilon
+    assert "Promised before any data was read: rho = 0.1 and delta = 1e-06." in few.to_text()
+    assert f"Charged for it: rho = {few.charged_rho} and delta = " in few.to_text()
+
+
+def test_every_receipt_states_epsilon_at_one_delta():
+    """Whatever the mechanism, at 1e-5, rounded up; at twice its own delta where that leaves no room below."""
+    keys = [f"item-{place}" for place in range(8)]
+    for mechanism in MECHANISMS:
+        options = asked_by_name(mechanism, max_items=2, k=3, keys=keys)
+        planned = make_plan(make_request(mechanism.question, user="user", item="item", options={**options, "rho": "1"}))
+        found = promise(planned.plan.cost)
+        exact = best_epsilon(planned.plan.cost, "1e-5")
+
+        assert found.epsilon_delta == Decimal("1e-5"), mechanism.name
+        assert exact <= found.epsilon <= exact * 1.001 + 1e-9, mechanism.name
+
+    for delta, stated in (("4e-6", "1e-5"), ("5e-6", "1e-5"), ("1e-4", "2e-4"), ("0.4", "0.7"), ("0.6", "0.8")):
+        cost = Cost.of(Concentrated(rho=Decimal("0.1")), Failure(delta=Decimal(delta)))
+        assert promise(cost).epsilon_delta == Decimal(stated), delta
+
+
+def test_epsilon_is_rounded_up():
+    """At rho = 0.1 and 3.955e-5 epsilon is 1.765004: a receipt that said 1.765 would say too little."""
+    exact = best_epsilon(Cost.of(Concentrated(rho=Decimal("0.1"))), REFERENCE_DELTA)
+    found = promise(Cost.of(Concentrated(rho=Decimal("0.1")))).epsilon
+
+    assert found > exact
+    assert f"{found:.4g}" == str(found)
+
+
+def test_two_receipts_cannot_be_compared():
+    """Neither ids nor versions of two questions, or of new noise, tell whether the data is the same (erratum 46)."""
+    same, changed = made_engine(), made_engine()
+    changed.version = "v2"
+    releases = [ask(engine=same), ask("top", engine=same, k=3), ask(engine=same, preset="generous")]
+    releases += [ask("top", engine=changed, k=3), ask(engine=same, fresh=True), ask(engine=same, fresh=True)]
+    secret = _SETTING[0].secret
+
+    assert len({one.receipt.data_version for one in releases}) == len(releases)
+    assert len({one.receipt.id for one in releases}) == len(releases)
+    # The keyed version by itself, which receipts once showed, is the same for all that is the same.
+    assert secret.version(same.fingerprint(b"")) == secret.version(same.fingerprint(b"")) != secret.version("v2")
+
+
+def test_receipts_of_earlier_versions_are_read():
+    """What an earlier receipt called its rho and delta was what was charged."""
+    form = json.loads(ask().receipt.to_json())
+    for name in ("charged_rho", "charged_delta", "noise_scale", "noise_bound", "shown_above"):
+        del form[name]
+    found = Receipt.from_form({**form, "of a later one": 1})
+
+    assert (found.charged_rho, found.charged_delta) == (found.rho, found.delta)
+    assert (found.noise_scale, found.shown_above) == (None, None)
+
+
+def test_a_cut_off_behind_a_boundary_is_told_as_such():
+    """A list of two among items of thousands: the sentence counts from the first item that is not looked at.
+
+    'Fewer than about N people' would be false: items of twenty times N are not shown.
+    """
+    receipt = ask("top", made_engine(40_000, 8), k=2, method="unknown-gumbel").receipt
+    plain = replace(receipt, mechanism="gaussian-threshold")
+
+    assert receipt.cutoff < 5000 / 10
+    assert "more people have it than have the first item that is not looked at (nobody, where all" in receipt.to_text()
+    assert "fewer than about" not in receipt.to_text()
+    assert cutoff_label(receipt).startswith("cut-off, at least ")
+    assert "Items held by fewer than about" in plain.to_text()
+    assert cutoff_label(plain).startswith("cut-off, about ")
+
+
+def test_mechanisms_that_look_at_the_largest_counts_alone_say_so():
+    """All that fetch only the largest counts count their cut-off from behind them, or release it with the boundary."""
+    for mechanism in MECHANISMS:
+        planned = mechanism.plan(rho_budget("0.5", "1e-6"), facts_for(mechanism))
+        cut = mechanism.fetch(planned) is not None
+        assert mechanism.from_boundary == (cut and mechanism.name != "unknown-laplace"), mechanism.name
 
 
 def test_unknown_receipt():

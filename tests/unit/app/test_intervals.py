@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from hushcount.app.answer import answer
+from hushcount.app.intervals import intervals
 from hushcount.app.request import make_request
 from hushcount.app.setting import passing_setting
+from hushcount.engines.incidence import MemoryIncidence, incidence
+from hushcount.mechanisms.table import find
+from hushcount.model.budgets import rho_budget
+from hushcount.model.facts import Facts
+from hushcount.noise.source import SeededSource
+from hushcount.noise.widths import half_width
 from tests.unit.app.made_engine import made_engine
+from tests.unit.mechanisms.made_inputs import as_items, histogram
 
 
 @pytest.mark.parametrize(
@@ -38,3 +47,60 @@ def test_coverage(question, kinds, options):
     # Whole numbers cover a little more than 95 %, up to 96. Of 2500 rows 97.5 % is then four standard deviations away,
     # while intervals that are a fifth too wide (98.1 %) or too narrow (88 %) are found 98 times in 100 or more.
     assert 0.93 <= inside / rows <= 0.975 + (0.01 if math.isclose(inside, rows) else 0)
+
+
+# Thresholded mechanisms: all but the last find their items and count them with the same noise.
+THRESHOLDED = {
+    "gaussian-threshold": Facts(max_items=3),
+    "tsgd": Facts(max_items=2),
+    "tsgd-public": Facts(max_items=2, public_items=as_items(["item 0"])),
+    "unknown-laplace": Facts(max_items=1),
+}
+
+
+@pytest.mark.parametrize("name", THRESHOLDED)
+def test_counts_near_the_threshold_are_covered(name):
+    """Twenty thousand items just under the threshold: of those shown, at least 95 in 100 intervals hold the true count.
+
+    The plain width holds fewer than six in ten, and nearly none where the threshold is far above them.
+    """
+    mechanism = find(name)
+    plan = mechanism.plan(rho_budget("0.05", "1e-4"), THRESHOLDED[name])
+    cutoff = int(mechanism.expect(plan).cutoff)
+    # `unknown-laplace` looks at the first thousand and has its boundary behind them, so few are shown in a run.
+    people = cutoff * 2 // 3 if name == "unknown-laplace" else cutoff // 2
+    items = [f"item {n}" for n in range(900 if name == "unknown-laplace" else 20_000)]
+    rows, inside, plain = 0, 0, 0
+    for seed in range(300 if name == "unknown-laplace" else 3):
+        outcome = mechanism.run(histogram(items, [people] * len(items)), plan, SeededSource(seed))
+        low, high = intervals(outcome)
+        width = half_width(outcome.noise, float(outcome.noise_scale[0])) if len(outcome.items) else 0
+        rows += len(outcome.items)
+        inside += int(((low <= people) & (people <= high)).sum())
+        plain += int((np.abs(outcome.counts - people) <= width).sum())
+
+        assert ((low <= outcome.counts) & (outcome.counts <= high)).all()
+
+    assert rows >= 100
+    # Three standard deviations of luck.
+    assert inside / rows >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / rows)
+    assert plain / rows < 0.6
+
+
+def test_rows_that_are_dropped_by_their_counts_are_covered_too():
+    """`plume-threshold` drops rows below a level: those shown just above it were helped by their noise."""
+    mechanism = find("plume-threshold")
+    plan = mechanism.plan(rho_budget("0.1", "1e-4"), Facts(max_items=1, relative_error=0.2))
+    outcome = mechanism.run(_crowd(int(plan.least) - 5), plan, SeededSource(1))
+    low, high = intervals(outcome)
+    people = int(plan.least) - 5
+
+    assert len(outcome.items) > 20
+    assert ((low <= people) & (people <= high)).mean() >= 0.9
+    assert (np.abs(outcome.counts - people) <= half_width("discrete-gaussian", plan.gaussian_stddev)).mean() < 0.5
+
+
+def _crowd(people: int) -> MemoryIncidence:
+    """Two thousand items, each of so many people who have nothing else."""
+    rows = [(f"{item}/{person}", f"item {item}") for item in range(2000) for person in range(people)]
+    return incidence([user for user, _ in rows], [item for _, item in rows])

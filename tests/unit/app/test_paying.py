@@ -16,6 +16,7 @@ from hushcount.app.answer import Call, answer
 from hushcount.app.catalog import report
 from hushcount.app.payment import make_ask
 from hushcount.app.planning import make_plan
+from hushcount.app.recognising import sight
 from hushcount.app.request import make_request
 from hushcount.app.setting import Places
 from hushcount.app.wiring import make_setting
@@ -149,7 +150,8 @@ def test_a_discarded_draw_leaves_no_receipt(setting, monkeypatch):
     kept = set(setting.receipts.iterdir())
     planned = make_plan(make_request("count", user="user", item="item", options={}))
     dataset = setting.catalog.datasets(by="ann")[0]
-    stored = setting.ledger.reserve(make_ask(planned, dataset, version=theirs.receipt.data_version, by="ann", key=None))
+    version = sight(made_engine(), setting).version
+    stored = setting.ledger.reserve(make_ask(planned, dataset, version=version, by="ann", key=None))
     monkeypatch.setattr(type(setting.ledger), "settle", lambda *_args, **_kwargs: stored)
 
     assert ask(setting, fresh=True).to_bytes() == theirs.to_bytes()

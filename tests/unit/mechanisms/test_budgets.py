@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.filters import Filter
-from hushcount.mechanisms.calibration import concentrated, gaussian_noise, pure_epsilon
-from hushcount.mechanisms.table import MECHANISMS
+from hushcount.mechanisms.calibration import concentrated, gaussian_noise, pure_epsilon, unfailing
+from hushcount.mechanisms.table import MECHANISMS, find
 from hushcount.model.amounts import float_above
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
@@ -134,6 +134,22 @@ def test_gaussian_noise_under_epsilon_takes_half_of_delta():
     assert left == Decimal("5e-7")
     assert 1 < stddev < 2
     assert gaussian_noise(rho_budget("0.5", "1e-6")) == (1.0, Decimal("1e-6"))
+
+
+@pytest.mark.parametrize("name", ["known-gumbel", "known-gaussian"])
+def test_nothing_is_kept_back_for_failures_that_cannot_happen(name):
+    """With a public list all of delta pays for the conversion: at (1, 1e-6) that is 6 % more rho than half of it."""
+    mechanism, budget = find(name), epsilon_budget(1, "1e-6")
+    spent = zcdp.spent(mechanism.plan(budget, facts_for(mechanism)).cost)
+
+    assert spent.delta == 0
+    assert spent.rho > concentrated(budget).rho * Decimal("1.06")
+    assert 0.9999 < zcdp.epsilon(mechanism.plan(budget, facts_for(mechanism)).cost, "1e-6") <= 1
+
+
+def test_what_cannot_fail_takes_rho_as_it_is():
+    """Under rho there is nothing to convert."""
+    assert unfailing(rho_budget("0.3", "1e-6")) == Decimal("0.3")
 
 
 def test_gaussian_steps_get_more_rho_for_the_same_epsilon():

@@ -11,7 +11,7 @@ from hushcount.mechanisms.chooser import choose
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
-from tests.unit.mechanisms.made_inputs import PUBLIC
+from tests.unit.mechanisms.made_inputs import PUBLIC, as_items
 
 RHO, EPSILON = rho_budget("0.1", "1e-6"), epsilon_budget(1, "1e-6")
 # What any mechanism for the question takes: more is refused by whichever is chosen.
@@ -23,8 +23,6 @@ BUDGETS = pytest.mark.parametrize("budget", [RHO, EPSILON], ids=["rho", "epsilon
 @pytest.mark.parametrize(
     ("question", "public", "max_items", "name"),
     [
-        ("count", True, 5, "known-laplace"),
-        ("count", True, None, "known-laplace"),
         ("top", True, None, "known-gumbel"),
         ("top", False, None, "hybrid-top"),
         ("count", False, None, "pcr"),
@@ -35,6 +33,34 @@ def test_the_cells_of_linkedins_table(budget, question, public, max_items, name)
     facts = Facts(max_items=max_items, public_items=PUBLIC if public else None, k=3)
 
     assert choose(question, budget, facts).mechanism.name == name
+
+
+@BUDGETS
+@pytest.mark.parametrize("max_items", [1, 5, None])
+def test_a_public_list_is_a_comparison_of_widths(budget, max_items):
+    """LI's KnownLap is compared with Gaussian noise by give or take, in the accounting that is in force."""
+    choice = choose("count", budget, Facts(max_items=max_items, public_items=PUBLIC))
+
+    assert choice.widths.keys() == {"known-laplace", "known-gaussian"}
+    assert choice.widths[choice.mechanism.name] == min(choice.widths.values())
+    assert not choice.cutoffs
+
+
+def test_a_long_public_list_has_gaussian_noise():
+    """A thousand listed items at epsilon = 1: give or take 2,996 by Laplace noise, 281 by Gaussian noise."""
+    public = as_items([f"item {n}" for n in range(1000)])
+    choice = choose("count", EPSILON, Facts(public_items=public))
+
+    assert choice.widths == {"known-laplace": 2996, "known-gaussian": 281}
+    assert choice.mechanism.name == "known-gaussian"
+    assert "give or take: known-gaussian 281, known-laplace 2,996" in choice.reason
+
+
+def test_a_short_public_list_has_laplace_noise_under_epsilon():
+    """One item for each person at epsilon = 1: Laplace noise is narrower, and pure."""
+    choice = choose("count", EPSILON, Facts(max_items=1, public_items=PUBLIC))
+
+    assert choice.mechanism.name == "known-laplace"
 
 
 @BUDGETS

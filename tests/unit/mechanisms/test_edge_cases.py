@@ -35,8 +35,12 @@ from tests.unit.mechanisms.made_inputs import (
 )
 
 EVERY = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
-FROM_A_PUBLIC_LIST = {"known-laplace", "known-gumbel", "tsgd-public"}
-WHOLE_HISTOGRAM = {"optimal", "tsgd", "tsgd-public", "gaussian-threshold", "known-laplace", "known-gumbel"}
+FROM_A_PUBLIC_LIST = {"known-laplace", "known-gaussian", "known-gumbel", "tsgd-public"}
+WHOLE_HISTOGRAM = {"optimal", "tsgd", "tsgd-public", "gaussian-threshold"} | {
+    "known-laplace",
+    "known-gaussian",
+    "known-gumbel",
+}
 CUT_HISTOGRAM = {"pcr", "unknown-laplace", "unknown-gumbel"}
 BUDGET = rho_budget("0.5", "1e-6")
 

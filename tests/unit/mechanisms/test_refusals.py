@@ -35,7 +35,7 @@ NEED_A_BOUND = {
     "plume-threshold",
     "unknown-laplace",
 }
-NEED_A_LIST = {"tsgd-public", "known-laplace", "known-gumbel"}
+NEED_A_LIST = {"tsgd-public", "known-laplace", "known-gaussian", "known-gumbel"}
 COUNT_PEOPLE_ONLY = {"optimal", "tsgd", "sips", "weighted-gaussian", "greedy", "plume"}
 
 
@@ -212,5 +212,5 @@ def test_a_delta_that_a_step_cannot_cover_is_refused():
     facts = Facts(k=5)
 
     assert find("unknown-gumbel").plan(rho_budget("0.001", "0.01"), facts)
-    with pytest.raises(InvalidParameter, match=r"at most e\^epsilon - e"):
+    with pytest.raises(InvalidParameter, match=r"at most 0.0273 for each choice"):
         find("unknown-gumbel").plan(rho_budget("0.001", "0.1"), facts)

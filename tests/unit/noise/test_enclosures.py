@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_UP, localcontext
 from fractions import Fraction
 
@@ -124,6 +125,30 @@ def test_normal_tail(x):
     """P(Z > x) is enclosed from -40 to 40, that is down to 10^-350."""
     for digits in DIGITS:
         check_tail(Fraction(x), digits)
+
+
+@pytest.mark.parametrize("x", ["-41", "-100", "-12345/7", "-1000000", "-1e18"])
+def test_a_normal_tail_that_is_nearly_one_takes_no_longer(x):
+    """An item of a million people: by its sum this would take some 10^11 digits, and never end."""
+    for digits in DIGITS:
+        interval = enclosures.normal_tail(Fraction(x), digits)
+
+        assert interval[0] < 1 < interval[1]
+        assert interval[1] - interval[0] == Fraction(2, 10**digits)
+
+
+@pytest.mark.parametrize("digits", DIGITS)
+def test_far_is_far_enough(digits):
+    """Just where the sum is no longer taken, the truth is inside with room, and just before, too."""
+    edge = Fraction(math.isqrt(5 * (digits + 4) * 10**20) + 1, 10**10)
+
+    assert enclosures.beyond(edge, digits)
+    assert not enclosures.beyond(edge - Fraction(1, 10**9), digits)
+    check_tail(-edge, digits)
+    check_tail(-(edge - Fraction(1, 10**9)), digits)
+    with mpmath.workdps(200):
+        assert tail(edge) < mpmath.mpf(10) ** -(digits + 4)
+        assert tail(edge / 2) > mpmath.mpf(10) ** -(digits + 4)
 
 
 @given(x=st.fractions(-2000, 2000, max_denominator=10**30), digits=st.integers(1, 100))

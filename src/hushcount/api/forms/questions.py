@@ -149,7 +149,10 @@ class CostEvents(TypedDict):
 
 
 class Receipt(TypedDict):
-    """What is protected, by what, at what price; `words` says it to people."""
+    """What is protected, by what, at what price; `words` says it to people.
+
+    `rho`, `delta` and `epsilon` are what the plan promised, `charged_rho` and `charged_delta` what was charged.
+    """
 
     id: str
     made: Moment
@@ -167,8 +170,13 @@ class Receipt(TypedDict):
     delta: Exact
     epsilon: float | None
     epsilon_delta: float
+    charged_rho: Exact
+    charged_delta: Exact
     cost: CostEvents
     noise: str
+    noise_scale: float | None
+    noise_bound: int | None
+    shown_above: int | None
     cutoff: float | None
     rows: Whole
     private: bool

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushcount.app.files import require_folder
-from hushcount.app.receipt import Receipt
+from hushcount.app.receipt import Receipt, cutoff_label
 from hushcount.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, 
     if receipt.cutoff is not None and counts:
         axes.axvline(receipt.cutoff, color=_CUTOFF, linestyle="--", linewidth=1)
         axes.annotate(
-            f" cut-off, about {receipt.cutoff:,.0f}",
+            f" {cutoff_label(receipt)}",
             (receipt.cutoff, 0),
             xytext=(0, 4),
             xycoords=("data", "axes fraction"),

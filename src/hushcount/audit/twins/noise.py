@@ -15,7 +15,12 @@ from hushcount.audit.small_table import listed
 from hushcount.audit.twins.altered import Altered, altered, with_less_noise
 from hushcount.audit.twins.twin import Original, Twin
 from hushcount.mechanisms.counts.gaussian_threshold import plan_gaussian_threshold, run_gaussian_threshold
-from hushcount.mechanisms.counts.known_domain import plan_known_laplace, run_known_laplace
+from hushcount.mechanisms.counts.known_domain import (
+    plan_known_gaussian,
+    plan_known_laplace,
+    run_known_gaussian,
+    run_known_laplace,
+)
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.selection.optimal import plan_optimal
 from hushcount.mechanisms.selection.union import plan_union, run_union
@@ -41,6 +46,16 @@ KNOWN_LAPLACE = Original(
     facts=Facts(max_items=1, public_items=_ONE),
     plan=plan_known_laplace(_PAIR, 1, _ONE),
     pairs=_FEW,
+)
+_TWO = listed("a", "b")
+KNOWN_GAUSSIAN = Original(
+    mechanism="known-gaussian",
+    facts=Facts(max_items=2, public_items=_TWO),
+    plan=plan_known_gaussian(rho_budget(1, "0.05"), 2, _TWO),
+    pairs=(
+        table({"a": 3, "b": 3}, ("a", "b"), "two items of three other people each"),
+        table({}, ("a", "b"), "one person alone, with two items"),
+    ),
 )
 GAUSSIAN_THRESHOLD = Original(
     mechanism="gaussian-threshold",
@@ -123,10 +138,24 @@ NOISE_TWINS: tuple[Twin, ...] = (
         for law, original, run in (
             ("Laplace", KNOWN_LAPLACE, run_known_laplace),
             ("Gaussian", GAUSSIAN_THRESHOLD, run_gaussian_threshold),
+            ("known Gaussian", KNOWN_GAUSSIAN, run_known_gaussian),
             ("k-TSGD", _TSGD, run_tsgd),
             ("coin", _COINS, run_union),
             ("Gumbel", KNOWN_GUMBEL, run_known_gumbel),
         )
+    ),
+    Twin(
+        name="noise for one item of two",
+        erratum="rule: noise grows with the root of the items that a person may have",
+        what="The noise is made for people with one item, and they may have two.",
+        caught_by="exact",
+        broken=KNOWN_GAUSSIAN.twin(
+            plan=replace(
+                plan_known_gaussian(rho_budget(1, "0.05"), 2, _TWO),
+                gaussian_stddev=plan_known_gaussian(rho_budget(1, "0.05"), 1, _TWO).gaussian_stddev,
+            )
+        ),
+        sound=KNOWN_GAUSSIAN.sound,
     ),
     Twin(
         name="threshold one too low",

@@ -13,7 +13,7 @@ from hushcount.accounting.filters import Filter
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank, require_covered
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
@@ -23,6 +23,7 @@ from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import ItemKeys, NoiseSource
 from hushcount.noise.widths import half_width
 
@@ -67,7 +68,9 @@ def plan_pcr(
         raise InvalidParameter(
             "rho", total.rho, f"at least epsilon_first²/4 = {first**2 / 4}", "Not even one step fits."
         )
-    return PcrPlan(
+    # The first epsilon is the smallest: if it covers the delta of a step, all do.
+    require_covered(share(total.delta, _CALLS), first, per_item_cap)
+    plan = PcrPlan(
         name="pcr",
         max_items=None,
         per_item_cap=per_item_cap,
@@ -81,6 +84,9 @@ def plan_pcr(
         delta=total.delta,
         cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),
     )
+    # The first counts have the most noise.
+    require_variance((Fraction(clamped_stddev(plan, first)) * per_item_cap) ** 2)
+    return plan
 
 
 def level_epsilon(plan: PcrPlan, level: int) -> Decimal:
@@ -259,4 +265,5 @@ PCR = Mechanism(
     expect=expect_pcr,
     small=_plan_small,
     fetch=lambda plan: plan.fetched + 1,
+    from_boundary=True,
 )

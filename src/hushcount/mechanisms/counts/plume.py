@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_above
 from hushcount.mechanisms.mechanism import Mechanism, even_noise
-from hushcount.mechanisms.released import release_counts
+from hushcount.mechanisms.released import past_threshold, release_counts
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
@@ -17,6 +18,7 @@ from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Bound, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 
@@ -44,6 +46,7 @@ def plan_plume(budget: Budget, max_items: int, *, relative_error: float | None =
     half = share(total.rho, 2)
     selection = plan_union("weighted", "gaussian", RhoBudget(half, total.delta), max_items=max_items)
     stddev = root_above(Fraction(max_items, 2) / Fraction(half))
+    require_variance(Fraction(stddev) ** 2)
     if relative_error is not None and not relative_error > 0:
         raise InvalidParameter("relative_error", relative_error, "above zero")
     return PlumePlan(
@@ -83,7 +86,7 @@ def run_plume(incidence: Incidence, plan: PlumePlan, noise: NoiseSource) -> Outc
     )
     noisy = noise.perform(call)
     shown = noisy >= plan.least
-    return release_counts(
+    release = release_counts(
         plan,
         named[shown],
         noisy[shown],
@@ -91,6 +94,8 @@ def run_plume(incidence: Incidence, plan: PlumePlan, noise: NoiseSource) -> Outc
         cutoff=max(plan.selection.threshold, plan.least),
         noise=noise,
     )
+    # Items are named by coins of their own; only the dropping of small rows looks at the noise that is released.
+    return release if plan.least == -math.inf else past_threshold(release, math.ceil(plan.least) - 1)
 
 
 def _expect(plan: PlumePlan) -> Expectation:

@@ -13,7 +13,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import pure_epsilon
 from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.ranking import require_complete
-from hushcount.mechanisms.released import release_counts, require_public_list
+from hushcount.mechanisms.released import past_threshold, release_counts, require_public_list
 from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
@@ -22,7 +22,9 @@ from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import enclosures
 from hushcount.noise.calls import AddTruncated, Reach
+from hushcount.noise.laplace import require_rate
 from hushcount.noise.source import NoiseSource
+from hushcount.noise.tsgd import require_truncation
 
 MOST_ITEMS = 3
 
@@ -60,9 +62,11 @@ def plan_tsgd(
         require_public_list(public_items)
     epsilon, delta = pure_epsilon(budget, max_items), share(budget.delta, max_items)
     rate = float(epsilon)
+    require_rate(Fraction(epsilon))
     bound = max(1, math.ceil(math.log1p(math.tanh(rate / 2) * (1 / float(delta) - 1)) / rate) - 1)
     while end_mass(epsilon, bound) > Fraction(delta):
         bound += 1
+    require_truncation(Fraction(epsilon), bound)
     name = "tsgd" if public_items is None else "tsgd-public"
     cost = Cost.of((Approximate(epsilon=epsilon, delta=charge(end_mass(epsilon, bound))), max_items))
     return TsgdPlan(
@@ -129,7 +133,7 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
     if public is not None:
         more, theirs = above(public, histogram.of(public), plan.public_threshold)
         items, noisy = np.concatenate([items, more]), np.concatenate([noisy, theirs])
-    return release_counts(
+    release = release_counts(
         plan,
         items,
         noisy,
@@ -137,6 +141,8 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
         cutoff=float(plan.bound + 1),
         noise=noise,
     )
+    passed = [plan.public_threshold if item in listed else plan.bound for item in release.items.tolist()]
+    return past_threshold(release, np.array(passed, dtype=np.int64), noise_bound=plan.bound)
 
 
 def _expect(plan: TsgdPlan) -> Expectation:

@@ -12,7 +12,7 @@ import numpy as np
 from hushcount.mechanisms.calibration import pure_epsilon
 from hushcount.mechanisms.mechanism import Mechanism, even_noise
 from hushcount.mechanisms.ranking import rank
-from hushcount.mechanisms.released import release_counts
+from hushcount.mechanisms.released import past_threshold, release_counts
 from hushcount.model.amounts import float_below, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
@@ -21,6 +21,7 @@ from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddLaplace, Reach
+from hushcount.noise.laplace import require_rate
 from hushcount.noise.source import NoiseSource
 
 # How many of the largest counts are looked at, unless a person may have more items than that (LI section 8.3).
@@ -56,16 +57,18 @@ def plan_unknown_laplace(
     whole("max_items", max_items, most=2**31)
     whole("rows", rows, least=max_items, most=2**31)
     epsilon = pure_epsilon(budget)
+    require_rate(Fraction(epsilon) / (per_item_cap * max_items))
     rate = float(epsilon) / (per_item_cap * max_items)
-    share = float_below(budget.delta) / (math.exp(float(epsilon)) + 1) / rows
+    # In logarithms: a large epsilon has no exponential in doubles.
+    share = math.log(float_below(budget.delta)) - math.log(rows) - log_growth(float(epsilon))
     high = 1
-    while difference_tail(rate, high) > share:
+    while log_difference_tail(rate, high) > share:
         high *= 2
     low = 0
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if difference_tail(rate, middle) > share else (low, middle)
-    offset = low if difference_tail(rate, low) <= share else high
+        low, high = (middle, high) if log_difference_tail(rate, middle) > share else (low, middle)
+    offset = low if log_difference_tail(rate, low) <= share else high
     cost = Cost.of(Approximate(epsilon=epsilon, delta=budget.delta))
     return UnknownLaplacePlan(
         name="unknown-laplace",
@@ -78,8 +81,13 @@ def plan_unknown_laplace(
     )
 
 
-def difference_tail(rate: float, level: int) -> float:
-    """P[X - Y > level] for independent discrete Laplace X, Y of this rate, rounded up; level >= 0.
+def log_growth(epsilon: float) -> float:
+    """ln(e^epsilon + 1), rounded up."""
+    return (epsilon + math.log1p(math.exp(-epsilon))) * (1 + 1e-15)
+
+
+def log_difference_tail(rate: float, level: int) -> float:
+    """Ln P[X - Y > level] for independent discrete Laplace X, Y of this rate, rounded up; level >= 0.
 
     P[X - Y = m] = ((1-q)/(1+q))² q^m (m + (1+q²)/(1-q²)) with q = e^-rate; summed over m > level. As rate tends to 0
     this is (1/4)(2 + t/b) e^(-t/b).
@@ -88,7 +96,12 @@ def difference_tail(rate: float, level: int) -> float:
     first = level + 1
     middle = (1 + q * q) / (p * (1 + q))
     total = (first + middle) / p + q / p**2
-    return (p / (1 + q)) ** 2 * math.exp(-rate * first) * total * (1 + 1e-9)
+    return (2 * math.log(p / (1 + q)) - rate * first + math.log(total)) + 1e-9 * (1 + rate * first * 1e-6)
+
+
+def difference_tail(rate: float, level: int) -> float:
+    """As `log_difference_tail`, itself."""
+    return math.exp(log_difference_tail(rate, level))
 
 
 def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, noise: NoiseSource) -> Outcome:
@@ -121,7 +134,7 @@ def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, noise: N
     )
     noisy = noise.perform(call)
     shown = np.flatnonzero(noisy[:-1] > noisy[-1])
-    return release_counts(
+    release = release_counts(
         plan,
         items[shown],
         noisy[shown],
@@ -129,6 +142,7 @@ def run_unknown_laplace(histogram: Histogram, plan: UnknownLaplacePlan, noise: N
         cutoff=float(noisy[-1]),
         noise=noise,
     )
+    return past_threshold(release, int(noisy[-1]))
 
 
 def _plan(budget: Budget, facts: Facts, *, least: int = UNKNOWN_ROWS) -> UnknownLaplacePlan:

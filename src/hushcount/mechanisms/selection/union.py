@@ -20,7 +20,7 @@ from hushcount.mechanisms.selection.threshold import (
     laplace_threshold,
 )
 from hushcount.mechanisms.weighting.greedy import greedy
-from hushcount.mechanisms.weighting.policy import l1_descent, l2_descent
+from hushcount.mechanisms.weighting.policy import L1_UNIT, grid_cutoff, l1_descent, l2_descent, l2_radius
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Concentrated, Cost, Failure, Gaussian, Pure
@@ -80,6 +80,8 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
             "Its l2-sensitivity is not better than its l1.",
         )
     scale, threshold, cost = _calibrated(weighting, primitive, budget, max_items)
+    full = threshold + _POLICY_MARGIN[primitive] * scale
+    _require_grid(weighting, primitive, full, max_items=max_items)
     return UnionPlan(
         name=_name(weighting, primitive),
         weighting=weighting,
@@ -87,7 +89,7 @@ def plan_union(weighting: Weighting, primitive: Primitive, budget: Budget, *, ma
         max_items=max_items,
         noise_scale=scale,
         threshold=threshold,
-        full=threshold + _POLICY_MARGIN[primitive] * scale,
+        full=full,
         cost=cost,
     )
 
@@ -120,6 +122,22 @@ def _calibrated(
         case _:
             assert_never(primitive)
     return scale, threshold, cost
+
+
+def _require_grid(weighting: Weighting, primitive: Primitive, full: float, *, max_items: int) -> None:
+    """Refuse weights that no grid can hold, when planned: the weighting itself would, but after the charge."""
+    try:
+        if weighting == "policy" and primitive != "laplace":
+            l2_radius(full, max_items)
+        elif weighting in {"policy", "greedy"}:
+            grid_cutoff(full, L1_UNIT)
+    except InvalidParameter:
+        raise InvalidParameter(
+            "budget",
+            f"so small that an item is full at {full:.3g} people",
+            f"larger for lists of {max_items:,} items",
+            "Ask for a larger one, take fewer items of each person, or use 'weighted-gaussian'.",
+        ) from None
 
 
 def _name(weighting: Weighting, primitive: Primitive) -> str:

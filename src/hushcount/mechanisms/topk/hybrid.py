@@ -11,7 +11,7 @@ import numpy as np
 from hushcount.mechanisms.calibration import concentrated, root_below
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import Contest, bottom_odds, most_delta, rank
-from hushcount.mechanisms.released import counted_within, release_top, with_counts
+from hushcount.mechanisms.released import counted_within, release_top, unit_stddev, with_counts
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
 from hushcount.model.amounts import allow, charge, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
@@ -21,6 +21,7 @@ from hushcount.model.facts import Facts
 from hushcount.model.inputs import Holdings, Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import Peel, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 # Of rho for names, the share that the comparison may use: what it leaves, and the rest, is for naming.
@@ -86,6 +87,8 @@ def plan_hybrid(budget: Budget, facts: Facts, *, rows: int | None = None, taken:
     fetched = max(10 * k, 1000) if rows is None else whole("rows", rows, least=k, most=2**24)
     units = k / _COMPARED + (k if facts.with_counts else 0)
     epsilon = Decimal(root_below(8 * Fraction(total.rho) / units * _HARDLY_LESS))
+    if facts.with_counts:
+        require_variance(Fraction(unit_stddev(Fraction(epsilon), facts.per_item_cap)) ** 2)
     counting = DiscreteGaussian(rho=_unit(epsilon))
     counted = (counting, k if facts.with_counts else 0)
     names_rho = _left(total.rho, epsilon, counted[1])

@@ -7,10 +7,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.calibration import root_below, unfailing
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import require_complete
-from hushcount.mechanisms.released import counted_within, release_top, require_public_list, with_counts
+from hushcount.mechanisms.released import counted_within, release_top, require_public_list, unit_stddev, with_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
@@ -19,6 +19,7 @@ from hushcount.model.facts import Facts
 from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import Peel, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 
@@ -37,15 +38,20 @@ class KnownGumbelPlan:
 
 
 def plan_known_gumbel(budget: Budget, facts: Facts) -> KnownGumbelPlan:
-    """epsilon_per so that 2k (names only: k) information units of epsilon²/8 fit rho."""
+    """epsilon_per so that 2k (names only: k) information units of epsilon²/8 fit rho.
+
+    Nothing can fail, so no part of delta is kept back for failures.
+    """
     units = whole("k", facts.k or 0) * (2 if facts.with_counts else 1)
-    rho = Fraction(concentrated(budget).rho)
+    rho = Fraction(unfailing(budget))
     return known_gumbel_at(Decimal(root_below(8 * rho / units)), facts)
 
 
 def known_gumbel_at(epsilon: Decimal, facts: Facts) -> KnownGumbelPlan:
     """The plan at a given epsilon for each step (LI's epsilon_per)."""
     public, k = require_public_list(facts.public_items), whole("k", facts.k or 0)
+    if facts.with_counts:
+        require_variance(Fraction(unit_stddev(Fraction(epsilon), facts.per_item_cap)) ** 2)
     if k > len(public):
         raise InvalidParameter("k", k, f"at most {len(public)}, the length of the public list")
     return KnownGumbelPlan(
@@ -109,4 +115,6 @@ KNOWN_GUMBEL = Mechanism(
     calibrate=plan_known_gumbel,
     run=run_known_gumbel,
     expect=lambda plan: Expectation(give_or_take=counted_within(plan)),
+    # 3: under (epsilon, delta) all of delta pays for the conversion, so the same question is drawn at another epsilon.
+    version=3,
 )

@@ -10,11 +10,10 @@ from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
 
-from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, root_below
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, most_delta, rank
-from hushcount.mechanisms.released import counted_within, release_top, with_counts
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank, require_covered
+from hushcount.mechanisms.released import counted_within, release_top, unit_stddev, with_counts
 from hushcount.mechanisms.topk.known_domain import step_cost
 from hushcount.model.amounts import whole
 from hushcount.model.budgets import Budget
@@ -24,6 +23,7 @@ from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import Peel, Reach
+from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 
@@ -52,11 +52,9 @@ def plan_unknown_gumbel(budget: Budget, facts: Facts, *, rows: int | None = None
 def unknown_gumbel_at(epsilon: Decimal, delta: Decimal, facts: Facts, *, rows: int | None = None) -> UnknownGumbelPlan:
     """The plan at LI's epsilon_per for each step and delta for the call; rows defaults to LI's max(10 k, 1000)."""
     k = whole("k", facts.k or 0, most=2**20)
-    # Given that no swapped item shows, bottom's odds move by a factor of at most 1 + delta, which epsilon must cover.
-    if delta > most_delta(epsilon, facts.per_item_cap):
-        raise InvalidParameter(
-            "delta", delta, "at most e^epsilon - e^(epsilon (1 - 1/cap)) for each step of this list", "Use 1e-6."
-        )
+    require_covered(delta, epsilon, facts.per_item_cap)
+    if facts.with_counts:
+        require_variance(Fraction(unit_stddev(Fraction(epsilon), facts.per_item_cap)) ** 2)
     fetched = max(10 * k, 1000) if rows is None else whole("rows", rows, least=k, most=2**24)
     counts = k if facts.with_counts else 0
     return UnknownGumbelPlan(
@@ -169,4 +167,5 @@ UNKNOWN_GUMBEL = Mechanism(
     expect=expect_unknown_gumbel,
     small=lambda budget, facts: plan_unknown_gumbel(budget, facts, rows=max(2, facts.k or 0) + 1),
     fetch=lambda plan: plan.rows + 1,
+    from_boundary=True,
 )

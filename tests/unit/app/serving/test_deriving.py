@@ -11,7 +11,7 @@ import hushcount
 from hushcount.app.release import Release
 from hushcount.app.serving.questions.deriving import derive, largest_scale, width_of_sum
 from hushcount.errors import InvalidParameter
-from hushcount.noise.widths import half_width
+from hushcount.noise.widths import Shown, half_width
 
 TRUE = np.array([900, 400, 250, 120])
 ITEMS = ["a", "b", "c", "d"]
@@ -41,8 +41,59 @@ def drawn(release: Release, law: str, scale: float, chance: np.random.Generator)
         counts=counts,
         low=np.maximum(counts - width, 0),
         high=counts + width,
-        receipt=replace(release.receipt, noise=law),
+        receipt=replace(release.receipt, noise=law, noise_scale=None),
     )
+
+
+def passed(release: Release, threshold: int, scale: float, chance: np.random.Generator) -> Release:
+    """Four rows of as many people as the threshold, less a scale, drawn until all of them passed it."""
+    true = threshold - round(scale)
+    counts = np.zeros(len(ITEMS), dtype=np.int64)
+    while (counts <= threshold).any():
+        low = counts <= threshold
+        counts[low] = true + np.rint(chance.normal(0, scale, low.sum())).astype(np.int64)
+    shown = Shown(law="discrete-gaussian", scale=scale, gaps=counts - threshold)
+    return replace(
+        release,
+        items=np.array(ITEMS, dtype=object),
+        counts=counts,
+        low=counts - shown.down(counts),
+        high=counts + shown.up(),
+        receipt=replace(release.receipt, noise="discrete-gaussian", noise_scale=scale, shown_above=threshold),
+    )
+
+
+@pytest.mark.parametrize(
+    ("deed", "items", "against", "true"),
+    [
+        ("sum", ["a", "b", "c"], [], 3 * 170),
+        ("difference", ["a", "b"], ["c"], 170),
+        ("difference", ["a"], ["b", "c"], -170),
+        ("share", ["a"], ["a", "b", "c"], 1 / 3),
+    ],
+)
+def test_rows_that_were_lifted_over_a_threshold_are_covered(release, deed, items, against, true):
+    """Given that all rows passed, the true number is inside at least 95 times in 100; as if nothing had lifted, not."""
+    chance, inside, plain, runs = np.random.default_rng(3), 0, 0, 300
+    for _ in range(runs):
+        rows = passed(release, 200, 30.0, chance)
+        unaware = replace(rows, high=rows.counts + half_width("discrete-gaussian", 30.0))
+        unaware = replace(unaware, receipt=replace(rows.receipt, shown_above=None))
+        found = [derive(one, deed, items, against=against) for one in (rows, unaware)]
+        covered = [one.low <= true and (one.high is None or true <= one.high) for one in found]
+        inside, plain = inside + covered[0], plain + covered[1]
+
+    assert inside / runs >= 0.95
+    assert deed != "sum" or plain / runs < 0.7
+
+
+def test_far_above_a_threshold_nothing_changes(release):
+    """Rows that nothing lifted are reckoned with as if there were no threshold."""
+    rows = drawn(release, "discrete-gaussian", 5.0, np.random.default_rng(1))
+    above = replace(rows, receipt=replace(rows.receipt, noise_scale=5.0, shown_above=20))
+
+    for deed, (items, against, _) in DEEDS.items():
+        assert derive(above, deed, items, against=against) == derive(rows, deed, items, against=against)
 
 
 NOISES = {"discrete-gaussian": 30.0, "discrete-laplace": 20.0}

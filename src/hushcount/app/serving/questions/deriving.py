@@ -2,8 +2,11 @@
 
 The noise of each row is known by its law and its half width, and rows have noise of their own. So the law of a sum is
 the convolution of their laws, computed exactly on whole numbers; a share or ratio is bounded by intervals of its two
-parts at 97.5 % each (Bonferroni). As with single rows, those that the noise itself helped over a threshold hold a
-little less often.
+parts at 97.5 % each (Bonferroni).
+
+A row that had to pass a threshold has more noise upwards than its law says, given that it passed. Where it stands far
+above the threshold nobody can see that; nearer, its own reach downwards, at its share of what may be missed, is added
+to that of the rest. Upwards nothing changes: given that it passed, noise is only larger, and the true count smaller.
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ import numpy.typing as npt
 
 from hushcount.app.release import Release
 from hushcount.errors import InvalidParameter
+from hushcount.model.inputs import Int64s
 from hushcount.model.outcomes import Law
-from hushcount.noise.widths import half_width
+from hushcount.noise.widths import Shown, half_width
 
 Deed: TypeAlias = Literal["sum", "difference", "share", "ratio"]
 DEEDS: tuple[Deed, ...] = ("sum", "difference", "share", "ratio")
@@ -83,34 +87,85 @@ def _rows(release: Release, name: str, items: Sequence[str]) -> dict[str, int]:
 
 def _signed(release: Release, plus: dict[str, int], minus: dict[str, int]) -> Derived:
     """A sum minus another; what is in both cancels, noise and all."""
-    value, width = _sum(release, set(plus) - set(minus), set(minus) - set(plus), {**plus, **minus}, level=LEVEL)
-    low = value - width
-    return Derived(value=value, low=max(0, low) if not minus else low, high=value + width)
+    value, down, up = _sum(release, set(plus) - set(minus), set(minus) - set(plus), {**plus, **minus}, level=LEVEL)
+    low = value - down
+    return Derived(value=value, low=max(0, low) if not minus else low, high=value + up)
 
 
 def _quotient(release: Release, part: dict[str, int], whole: dict[str, int]) -> Derived:
     """Ends from the extremes of both parts. If the whole is in doubt of being nobody, there is no upper end."""
     level = 1 - (1 - LEVEL) / 2
-    top, over = _sum(release, set(part), set(), part, level=level)
-    bottom, under = _sum(release, set(whole), set(), whole, level=level)
+    top, top_down, top_up = _sum(release, set(part), set(), part, level=level)
+    bottom, bottom_down, bottom_up = _sum(release, set(whole), set(), whole, level=level)
     inside = set(part) <= set(whole)
-    low = max(0, top - over) / (bottom + under) if bottom + under > 0 else 0.0
-    high = (top + over) / (bottom - under) if bottom - under > 0 else None
+    low = max(0, top - top_down) / (bottom + bottom_up) if bottom + bottom_up > 0 else 0.0
+    high = (top + top_up) / (bottom - bottom_down) if bottom - bottom_down > 0 else None
     if inside:
         high = 1.0 if high is None else min(1.0, high)
     value = top / bottom if bottom > 0 else None
     return Derived(value=value, low=low, high=high)
 
 
-def _sum(release: Release, plus: set[str], minus: set[str], places: dict[str, int], *, level: float) -> tuple[int, int]:
-    """The value of a signed sum, and the half width of its noise at a level."""
+def _sum(
+    release: Release, plus: set[str], minus: set[str], places: dict[str, int], *, level: float
+) -> tuple[int, int, int]:
+    """The value of a signed sum, and how far below and above it the true one may be at a level."""
+    if release.counts is None or release.low is None or release.high is None:  # pragma: no cover (looked at before)
+        raise LookupError("counts")
+    _law(release.receipt.noise)
+    more, less = (np.array(sorted(places[item] for item in side), dtype=np.int64) for side in (plus, minus))
+    value = int(release.counts[more].sum()) - int(release.counts[less].sum())
+    if not minus and len(plus) == 1 and level == LEVEL:
+        # As it was released.
+        return value, value - int(release.low[more[0]]), int(release.high[more[0]]) - value
+    # What lifted a row over its threshold makes the truth smaller where it is added, and larger where it is taken off.
+    return value, _reach_of(release, more, less, level=level), _reach_of(release, less, more, level=level)
+
+
+def _reach_of(release: Release, lifted: Int64s, others: Int64s, *, level: float) -> int:
+    """How far the noise of some rows may exceed that of others, missed with probability (1 - level) / 2."""
+    near = _near(release, lifted)
+    law, rest = _law(release.receipt.noise), np.setdiff1d(np.concatenate([lifted, others]), near)
+    widths = tuple(sorted(_widths(release, rest).tolist()))
+    if not len(near):
+        return width_of_sum(law, widths, level)
+    # Half of what may be missed is for the rows near the threshold, shared evenly, and half for all others.
+    missed = (1 - level) / 4
+    return int(_lifted(release, near, miss=missed / len(near)).sum()) + width_of_sum(law, widths, 1 - 2 * missed)
+
+
+def _near(release: Release, rows: Int64s) -> Int64s:
+    """Which of the rows are so near to the threshold that it must be reckoned with."""
+    shown = _shown(release, rows)
+    return rows[:0] if shown is None else rows[~shown.far()]
+
+
+def _lifted(release: Release, rows: Int64s, *, miss: float) -> Int64s:
+    """How far each row may have been lifted."""
+    shown = _shown(release, rows)
+    if shown is None or release.counts is None:  # pragma: no cover (there is a threshold)
+        raise LookupError("threshold")
+    return shown.down(release.counts[rows], miss=miss)
+
+
+def _shown(release: Release, rows: Int64s) -> Shown | None:
+    """The rows as counts that passed a threshold; None if there is none."""
+    receipt, counts = release.receipt, release.counts
+    if receipt.shown_above is None or receipt.noise_scale is None or counts is None:
+        return None
+    # A row that is not above the threshold is one of a public list, which are shown above zero.
+    gaps = np.where(counts[rows] > receipt.shown_above, counts[rows] - receipt.shown_above, counts[rows])
+    return Shown(law=_law(receipt.noise), scale=receipt.noise_scale, gaps=gaps, bound=receipt.noise_bound)
+
+
+def _widths(release: Release, rows: Int64s) -> Int64s:
+    """The half widths of the rows' noise: of a threshold from its scale, since its intervals are not even."""
     if release.counts is None or release.high is None:  # pragma: no cover (looked at before)
         raise LookupError("counts")
-    value = sum(int(release.counts[places[item]]) for item in plus)
-    value -= sum(int(release.counts[places[item]]) for item in minus)
-    widths = [int(release.high[places[item]] - release.counts[places[item]]) for item in sorted(plus | minus)]
-    law: Law = _law(release.receipt.noise)
-    return value, width_of_sum(law, tuple(sorted(widths)), level)
+    receipt = release.receipt
+    if receipt.shown_above is None or receipt.noise_scale is None:
+        return release.high[rows] - release.counts[rows]
+    return np.full(len(rows), half_width(_law(receipt.noise), receipt.noise_scale), dtype=np.int64)
 
 
 def _law(said: str) -> Law:
@@ -126,7 +181,6 @@ def width_of_sum(law: Law, widths: tuple[int, ...], level: float) -> int:
     if law == "none" or not widths:
         return 0
     if len(widths) == 1 and level == LEVEL:
-        # As it was released.
         return widths[0]
     scales = [largest_scale(law, width) for width in widths]
     step = max(1, math.ceil(sum(_reach(law, scale) for scale in scales) / _FARTHEST))
