@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -14,7 +14,7 @@ from hushcount.ledger.accounts import Payer
 from hushcount.ledger.addresses import redact
 from hushcount.ledger.book import Book, parts
 from hushcount.ledger.chain import canonical, decimal_text, digest
-from hushcount.ledger.ledger import Ask, Reservation, StoredRelease
+from hushcount.ledger.ledger import Account, Ask, Reservation, StoredRelease
 from hushcount.ledger.limits import Mode
 from hushcount.ledger.store import Statement, Transaction
 from hushcount.ledger.windows import moment
@@ -61,7 +61,7 @@ class AskRow:
     @property
     def payers(self) -> list[Payer]:
         """The accounts that were charged, as they were when it was asked."""
-        return [(kind, name) for kind, name in json.loads(self.accounts)]
+        return list(_payers(self.accounts))
 
     @property
     def charged(self) -> Spent:
@@ -127,11 +127,11 @@ def family_digest(ask: Ask) -> str:
     return digest(ask.family.encode("utf-8", "surrogatepass")) if ask.family else ""
 
 
-def make_row(book: Book, ask: Ask, payers: list[Payer]) -> AskRow:
-    """The row of a new ask; its number is that of the log entry that will record it."""
+def draft(ask: Ask) -> AskRow:
+    """The row of a new ask, as far as it is known before a book is held."""
     held = zcdp.spent(ask.cost)
     return AskRow(
-        number=book.seq + 1,
+        number=0,
         analyst=ask.analyst,
         ask_key=ask.key,
         request=request_digest(ask),
@@ -146,14 +146,20 @@ def make_row(book: Book, ask: Ask, payers: list[Payer]) -> AskRow:
         held_delta=decimal_text(held.delta),
         state="open",
         touched=0,
-        made=book.now,
-        expires=book.now,
+        made=0,
+        expires=0,
         mode="enforce",
-        accounts=json.dumps([list(payer) for payer in payers], separators=(",", ":")),
+        accounts="[]",
         charged_rho="0",
         charged_delta="0",
         answer=None,
     )
+
+
+def make_row(book: Book, drawn: AskRow, payers: list[Payer], *, mode: Mode) -> AskRow:
+    """The row of a new ask in its book; its number is that of the log entry that will record it."""
+    said = json.dumps([list(payer) for payer in payers], separators=(",", ":"))
+    return replace(drawn, number=book.seq + 1, made=book.now, expires=book.now, mode=mode, accounts=said)
 
 
 def as_body(row: AskRow) -> dict[str, Any]:
@@ -181,13 +187,13 @@ def expire_at(book: Book, number: int, expires: int) -> None:
     book.do("UPDATE asks SET expires = ? WHERE entity = ? AND number = ?", expires, book.entity, number)
 
 
-def keep(book: Book, row: AskRow, made: Answer, *, payload: bytes) -> None:
+def keep(book: Book, row: AskRow, made: Answer, *, cost: str, payload: bytes) -> None:
     """Write a stored answer. The first one to its question on its data version is the one that repeats are given."""
     book.do(
         f"INSERT INTO releases (entity, number, {_ANSWER}, payload) "  # noqa: S608 (names from above)
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         *(book.entity, row.number, row.dataset, row.version, row.query, row.family, row.what, int(made.canonical)),
-        *(canonical(made.cost.to_json()), made.made, made.digest, payload),
+        *(cost, made.made, made.digest, payload),
     )
 
 
@@ -319,8 +325,8 @@ def hand_out(
     )
 
 
-def reservation(book: Book, row: AskRow) -> Reservation:
-    """The reservation that a running ask stands for."""
+def reservation(book: Book, row: AskRow, *, over: tuple[Account, ...] = ()) -> Reservation:
+    """The reservation that a running ask stands for; `over` are the accounts whose tracked limit it exceeds."""
     return Reservation(
         entity=book.entity,
         number=row.number,
@@ -328,6 +334,7 @@ def reservation(book: Book, row: AskRow) -> Reservation:
         held=row.held,
         expires=moment(row.expires),
         mode=row.mode,
+        over=over,
     )
 
 
@@ -338,6 +345,12 @@ def _row(values: tuple[Any, ...]) -> AskRow:
 def _answer(row: tuple[Any, ...]) -> Answer:
     number, version, cost, made, shown = row
     return Answer(number=number, version=version, cost=_cost(cost), made=made, digest=shown)
+
+
+@lru_cache(maxsize=1024)
+def _payers(text: str) -> tuple[Payer, ...]:
+    """The accounts of an ask as they were written: the same few, again and again."""
+    return tuple((kind, name) for kind, name in json.loads(text))
 
 
 @lru_cache(maxsize=1024)

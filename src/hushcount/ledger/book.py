@@ -7,9 +7,9 @@ looks simply does not call it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from hushcount.accounting.spent import Spent
@@ -107,7 +107,7 @@ class Book:
         for kind, name in wanted:
             for place in ((self.entity, name), (EVERY, name), (self.entity, EVERY), (EVERY, EVERY)):
                 body = bodies.get((place[0], kind, place[1]))
-                limit = None if body is None else limits.in_force(limits.from_json(json.loads(body)), self.now)
+                limit = None if body is None else limits.in_force(limits.from_text(body), self.now)
                 if limit is not None:
                     chosen[kind, name] = limit
                     break
@@ -115,8 +115,7 @@ class Book:
 
     def balance(self, state: State, limit: Limit | None) -> Balance:
         """An account as people read it: a window that is over shows as renewed."""
-        over = self.now >= state.until
-        shown = replace(state, spent=Spent()) if over else state
+        over, shown = self.now >= state.until, self._shown(state)
         return Balance(
             account=Account(kind=state.kind, name=state.name, entity=self.entity),
             limit=limit,
@@ -129,14 +128,17 @@ class Book:
             queries=state.queries,
         )
 
+    def left(self, state: State, limit: Limit) -> Spent:
+        """What a new query may cost an account: a window that is over holds nothing."""
+        return self._shown(state).left(limit)
+
+    def _shown(self, state: State) -> State:
+        return replace(state, spent=Spent()) if self.now >= state.until else state
+
     def flush(self) -> None:
         """Write everything. The head of the book goes last, with the moment of its newest entry."""
         for some in parts(list(self.touched.values())):
-            self.do(
-                f"INSERT INTO accounts (entity, {_LIST}) VALUES {', '.join(_MARKS for _ in some)} "  # noqa: S608
-                f"ON CONFLICT (entity, kind, name) DO UPDATE SET {_REPLACED}",
-                *(value for state in some for value in (self.entity, *to_row(state))),
-            )
+            self.do(_saved(len(some)), *(value for state in some for value in (self.entity, *to_row(state))))
         self.do(
             "UPDATE books SET seq = ?, head = ?, seen = ?, expiry = ?, merged = ? WHERE entity = ?",
             *(self.seq, self.head, self.seen, self.expiry, self.merged, self.entity),
@@ -151,19 +153,36 @@ class Book:
 
 def accounts(entity: str, payers: Sequence[Payer]) -> Statement:
     """What `Book.load` fetches."""
-    marks = " OR ".join("(kind = ? AND name = ?)" for _ in payers)
-    sql = f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})"  # noqa: S608 (names from above)
-    return sql, (entity, *(part for payer in payers for part in payer))
+    return _loaded(len(payers)), (entity, *(part for payer in payers for part in payer))
 
 
 def rules(entity: str, payers: Sequence[Payer]) -> Statement:
     """What `Book.limits` fetches. All columns of the key are named, so that the rules of other people are not read."""
     names = sorted({name for _, name in payers} | {EVERY})
-    sql = (
-        "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608 (marks alone)
-        f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({', '.join('?' for _ in names)})"
+    return _ruled(len(names)), (entity, EVERY, *names)
+
+
+# Statements by the number of rows or names that they are for: made once, and not while a book is held.
+@lru_cache
+def _saved(rows: int) -> str:
+    return (
+        f"INSERT INTO accounts (entity, {_LIST}) VALUES {', '.join(_MARKS for _ in range(rows))} "  # noqa: S608
+        f"ON CONFLICT (entity, kind, name) DO UPDATE SET {_REPLACED}"
     )
-    return sql, (entity, EVERY, *names)
+
+
+@lru_cache
+def _loaded(payers: int) -> str:
+    marks = " OR ".join("(kind = ? AND name = ?)" for _ in range(payers))
+    return f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})"  # noqa: S608 (names from above)
+
+
+@lru_cache
+def _ruled(names: int) -> str:
+    return (
+        "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608 (marks alone)
+        f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({', '.join('?' for _ in range(names))})"
+    )
 
 
 def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:

@@ -63,14 +63,14 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""
-        reserving.validate(ask)
+        wanted = reserving.wanted(ask)
         with self._database.reading() as transaction:
             book = look_population(transaction, ask.dataset)
             if book.now < book.expiry:
-                return reserving.quote(book, ask)
+                return reserving.quote(book, wanted)
         _charge_due(self._database, book.entity)
         with self._database.reading() as transaction:
-            return reserving.quote(look_population(transaction, ask.dataset), ask)
+            return reserving.quote(look_population(transaction, ask.dataset), wanted)
 
     def reserve(self, ask: Ask) -> Reservation | StoredRelease:
         """See `Ledger.reserve`."""
@@ -79,22 +79,21 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def reserve_all(self, asks: Sequence[Ask]) -> tuple[Reservation | StoredRelease, ...]:
         """See `Ledger.reserve_all`."""
-        for ask in asks:
-            reserving.validate(ask)
+        wanted = [reserving.wanted(ask) for ask in asks]
         datasets = {ask.dataset for ask in asks}
         if len(datasets) != 1:
             raise InvalidParameter("asks", f"about {len(datasets)} data sets", "about one data set")
         dataset = datasets.pop()
-        first, following = asks[0], [of_key(ask.analyst, ask.key) for ask in asks]
+        following = [of_key(ask.analyst, ask.key) for ask in asks]
         if dataset in self._homes:
             # Most likely the data set is still where it was; if not, what is asked for here is not looked at.
-            following += reserving.looked_up(self._homes[dataset], first)
+            following += reserving.looked_up(self._homes[dataset], wanted[0])
 
         def verb(transaction: Transaction) -> tuple[Reservation | StoredRelease, ...]:
             book = open_population(transaction, dataset, following=following)
             self._homes[dataset] = book.entity
             settling.sweep(book)
-            return tuple(reserving.reserve(book, ask) for ask in asks)
+            return tuple(reserving.reserve(book, one) for one in wanted)
 
         return run(self._database, verb)
 
@@ -109,10 +108,11 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """See `Ledger.settle`."""
+        made = settling.outcome(cost, payload)
         release, problem = _on_reservation(
             self._database,
             reservation,
-            lambda book: settling.settle(book, reservation, cost=cost, payload=payload, veiled=veiled),
+            lambda book: settling.settle(book, reservation, made, veiled=veiled),
             following=settling.looked_up(reservation),
         )
         if release is None:
