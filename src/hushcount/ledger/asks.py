@@ -82,6 +82,8 @@ _CANONICAL = (
     "SELECT number, version, cost, made, digest FROM releases "
     "WHERE entity = ? AND version = ? AND query = ? AND canonical = 1"
 )
+_STORED = "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? AND number = ?"
+_PAYLOAD = "SELECT payload FROM releases WHERE entity = ? AND number = ?"
 _LIKE = (
     "SELECT r.number, r.version, r.cost, r.made, r.digest FROM releases r JOIN asks a "
     "ON r.entity = a.entity AND r.version = a.version AND r.query = a.query "
@@ -272,10 +274,12 @@ def like(entity: str, number: int) -> Statement:
 
 def answer(book: Book, number: int) -> Answer:
     """A stored answer by its number."""
-    found = book.transaction.fetch(
-        "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? AND number = ?", book.entity, number
-    )
-    return _answer(found[0])
+    return _answer(book.transaction.fetch(_STORED, book.entity, number)[0])
+
+
+def of_answer(entity: str, number: int) -> list[Statement]:
+    """What `answer` and `payload_of` fetch."""
+    return [(_STORED, (entity, number)), (_PAYLOAD, (entity, number))]
 
 
 def paid(book: Book, number: int, *, payers: list[Payer]) -> set[Payer]:
@@ -302,8 +306,7 @@ def hold(book: Book, number: int, *, payers: list[Payer]) -> None:
 
 def payload_of(book: Book, number: int) -> bytes:
     """The bytes of a stored answer."""
-    found = book.transaction.fetch("SELECT payload FROM releases WHERE entity = ? AND number = ?", book.entity, number)
-    return bytes(found[0][0])
+    return bytes(book.transaction.fetch(_PAYLOAD, book.entity, number)[0][0])
 
 
 def hand_out(
@@ -335,6 +338,7 @@ def reservation(book: Book, row: AskRow, *, over: tuple[Account, ...] = ()) -> R
         expires=moment(row.expires),
         mode=row.mode,
         over=over,
+        payers=_payers(row.accounts),
     )
 
 

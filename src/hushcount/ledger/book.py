@@ -26,6 +26,7 @@ _AT_ONCE = 100
 _T = TypeVar("_T")
 # Tells the moment of a verb from the transaction and the newest entry of the book.
 Moment: TypeAlias = Callable[[Transaction, int], int]
+_HOME = "(SELECT entity FROM datasets WHERE id = ?)"
 _HEAD = "entity, seq, head, seen, expiry, merged"
 _LIST = ", ".join(ACCOUNT_COLUMNS)
 _MARKS = f"(?{', ?' * len(ACCOUNT_COLUMNS)})"
@@ -194,21 +195,27 @@ def lock_book(
     transaction: Transaction, entity: str, *, moment: Moment = checked_now, following: Sequence[Statement] = ()
 ) -> Book | None:
     """Open a book for writing, or None if there is none; `following` is what is fetched next."""
-    found = _held(transaction, "?", entity, following)
+    found = _asked(transaction, f"?{transaction.dialect.lock}", entity, following)
     return _book(transaction, found[0], moment) if found else None
 
 
 def lock_book_of(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book | None:
     """Open the book of a data set's population for writing, as `lock_book`; None if there is no such data set."""
-    found = _held(transaction, "(SELECT entity FROM datasets WHERE id = ?)", dataset, following)
+    found = _asked(transaction, f"{_HOME}{transaction.dialect.lock}", dataset, following)
     return _book(transaction, found[0], checked_now) if found else None
 
 
-def _held(transaction: Transaction, entity: str, name: str, following: Sequence[Statement]) -> list[Row]:
-    """Hold a book, and ask in the same breath for the time and for what follows: all of it once the book is held."""
-    dialect = transaction.dialect
-    sql = f"SELECT {_HEAD} FROM books WHERE entity = {entity}{dialect.lock}"  # noqa: S608 (own words)
-    transaction.send([(sql, (name,)), *([] if dialect.clock is None else [dialect.clock]), *following])
+def look_book_of(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book | None:
+    """As `lock_book_of`, to read from, without a lock."""
+    found = _asked(transaction, _HOME, dataset, following)
+    return _book(transaction, found[0], checked_now) if found else None
+
+
+def _asked(transaction: Transaction, entity: str, name: str, following: Sequence[Statement]) -> list[Row]:
+    """Ask for a book, and in the same breath for the time and for what follows: if it is held, all of it from then."""
+    clock = transaction.dialect.clock
+    sql = f"SELECT {_HEAD} FROM books WHERE entity = {entity}"  # noqa: S608 (own words)
+    transaction.send([(sql, (name,)), *([] if clock is None else [clock]), *following])
     return transaction.fetch(sql, name)
 
 
@@ -232,12 +239,19 @@ def rule_book(transaction: Transaction, *, moment: Moment = checked_now) -> Book
     return book
 
 
-def look(transaction: Transaction, entity: str, *, moment: Moment = shown_now, follow: bool = True) -> Book:
-    """A book to read from, without a lock; empty if there is none.
+def look(
+    transaction: Transaction,
+    entity: str,
+    *,
+    moment: Moment = shown_now,
+    follow: bool = True,
+    following: Sequence[Statement] = (),
+) -> Book:
+    """A book to read from, without a lock; empty if there is none. `following` is what is fetched next.
 
     If it is closed, the one that took it over is meant, unless `follow` is False.
     """
-    found = transaction.fetch(f"SELECT {_HEAD} FROM books WHERE entity = ?", entity)  # noqa: S608
+    found = _asked(transaction, "?", entity, following)
     while follow and found and found[0][5] is not None:
         found = transaction.fetch(f"SELECT {_HEAD} FROM books WHERE entity = ?", found[0][5])  # noqa: S608
     row = found[0] if found else (entity, 0, START, 0, NEVER, None)

@@ -304,14 +304,14 @@ class PostgresTransaction:
         if self._begin:
             return
         connection = self._wire.connection
-        try:
-            if self._wire.owed:
-                # Interrupted between two words; what the server says now is of before.
-                raise InterruptedError
-            connection.execute("ROLLBACK", prepare=False)
-        except Exception:  # noqa: BLE001  whatever it was, the server ends what was open when the line is cut
-            with suppress(Exception):
-                connection.close()
+        with suppress(Exception):
+            # Whoever was interrupted between two words cannot tell which of them the server answers next.
+            if not self._wire.owed:
+                connection.execute("ROLLBACK", prepare=False)
+                return
+        # Whatever it was, the server ends what was open when the line is cut.
+        with suppress(Exception):
+            connection.close()
 
     def _exchange(self, statements: Sequence[Statement], *, end: str | None = None) -> list[list[Row]]:
         """The beginning and all that is due, then these, then the end, in one round trip; the rows of these."""

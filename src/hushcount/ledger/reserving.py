@@ -113,9 +113,7 @@ def decide(book: Book, wanted: Wanted, *, silent: frozenset[str] = SILENT) -> De
     over = tuple(
         state
         for state in states
-        if state.payer not in have
-        and state.payer in limits
-        and not _fits(worst, book.left(state, limits[state.payer]))
+        if state.payer not in have and state.payer in limits and not _fits(worst, book.left(state, limits[state.payer]))
     )
     return Decision(
         everybody=person.sees_all,
@@ -189,7 +187,8 @@ def recall(transaction: Transaction, analyst: str, key: str) -> Reservation | St
         return None
     entity, row = found
     # What was asked then is where it was asked, also if the data set has moved since.
-    book = look(transaction, entity, follow=False)
+    following = [] if row.answer is None else asks.of_answer(entity, row.answer)
+    book = look(transaction, entity, follow=False, following=following)
     if row.answer is not None:
         stored = asks.answer(book, row.answer)
         return asks.hand_out(book, stored, row=row, charged=_charge(book, row, stored))

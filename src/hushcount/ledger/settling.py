@@ -16,7 +16,6 @@ from hushcount.ledger.asks import Answer, AskRow
 from hushcount.ledger.book import NEVER, Book, accounts
 from hushcount.ledger.chain import canonical, digest
 from hushcount.ledger.ledger import Reservation, Shows, StoredRelease
-from hushcount.ledger.standing import accounts_of
 from hushcount.ledger.store import Statement
 from hushcount.ledger.windows import micros, moment
 from hushcount.model.costs import Cost
@@ -134,9 +133,9 @@ def settle(
 
 
 def looked_up(reservation: Reservation) -> list[Statement]:
-    """What `settle` fetches, as far as it is known before the ask is."""
-    payers = accounts_of(reservation.analyst, (), reservation.entity)
-    return [asks.like(reservation.entity, reservation.number), accounts(reservation.entity, payers)]
+    """What `settle` fetches."""
+    entity, number = reservation.entity, reservation.number
+    return [asks.like(entity, number), *([accounts(entity, reservation.payers)] if reservation.payers else [])]
 
 
 def unveil(book: Book, analyst: str, keys: Sequence[str], *, shows: Shows) -> datetime | None:

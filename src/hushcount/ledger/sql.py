@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
 from hushcount.ledger import reserving, settling, timekeeping
+from hushcount.ledger.accounts import Payer
 from hushcount.ledger.asks import by_key, of_key, of_number
-from hushcount.ledger.book import Book, lock_book, look
+from hushcount.ledger.book import Book, accounts, lock_book, look, rules
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.datasets import look_population, open_population
 from hushcount.ledger.jobs import Jobs
@@ -64,13 +65,13 @@ class SqlLedger(SqlRules, SqlHistory):
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""
         wanted = reserving.wanted(ask)
-        with self._database.reading() as transaction:
-            book = look_population(transaction, ask.dataset)
-            if book.now < book.expiry:
-                return reserving.quote(book, wanted)
-        _charge_due(self._database, book.entity)
-        with self._database.reading() as transaction:
-            return reserving.quote(look_population(transaction, ask.dataset), wanted)
+        home = self._homes.get(ask.dataset)
+        following = [] if home is None else reserving.looked_up(home, wanted)
+        return _on_look(
+            self._database,
+            lambda transaction: look_population(transaction, ask.dataset, following=following),
+            lambda book: reserving.quote(book, wanted),
+        )
 
     def reserve(self, ask: Ask) -> Reservation | StoredRelease:
         """See `Ledger.reserve`."""
@@ -136,15 +137,21 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def balance(self, account: Account) -> Balance:
         """See `Ledger.balance`."""
-        with self._database.reading() as transaction:
-            book = look(transaction, account.entity)
-        if book.now >= book.expiry:
-            _charge_due(self._database, book.entity)
-        with self._database.reading() as transaction:
-            book = look(transaction, account.entity)
-            payer = (account.kind, book.entity if account.kind == "dataset" else account.name)
+
+        def payer_in(entity: str) -> Payer:
+            return (account.kind, entity if account.kind == "dataset" else account.name)
+
+        def balance(book: Book) -> Balance:
+            payer = payer_in(book.entity)
             (state,) = book.load([payer])
             return book.balance(state, book.limits([payer]).get(payer))
+
+        # Most likely the population is still by itself; if not, what is asked for here is not looked at.
+        likely = [payer_in(account.entity)]
+        following = [accounts(account.entity, likely), rules(account.entity, likely)]
+        return _on_look(
+            self._database, lambda transaction: look(transaction, account.entity, following=following), balance
+        )
 
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """See `Ledger.set_clock`."""
@@ -153,6 +160,17 @@ class SqlLedger(SqlRules, SqlHistory):
     def close(self) -> None:
         """See `Ledger.close`."""
         self._database.close()
+
+
+def _on_look(database: Database, opened: Callable[[Transaction], Book], verb: Callable[[Book], _T]) -> _T:
+    """Run a verb that only looks at a book, with all expired reservations charged."""
+    with database.reading() as transaction:
+        book = opened(transaction)
+        if book.now < book.expiry:
+            return verb(book)
+    _charge_due(database, book.entity)
+    with database.reading() as transaction:
+        return verb(opened(transaction))
 
 
 def _charge_due(database: Database, entity: str) -> None:

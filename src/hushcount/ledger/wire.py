@@ -66,11 +66,13 @@ class Wire:
 
     def tell(self, statements: Iterable[Statement]) -> None:
         """Send statements in one piece; what the server says to them is read some time later."""
+        # Before the first word leaves: a value that cannot be sent is told while nothing has been said.
+        ready = [(sql, tuple(map(_type, values)), list(map(self._dumped, values))) for sql, values in statements]
         if self._sent:
             self.hear()
         self._line.enter_pipeline_mode()
-        for sql, values in statements:
-            self._send(sql, values)
+        for sql, types, words in ready:
+            self._send(sql, types, words)
         self._line.pipeline_sync()
         self._line.flush()
 
@@ -89,9 +91,7 @@ class Wire:
         self._raise_for(said)
         return [result for form, result in zip(sent, said, strict=False) if form is None]
 
-    def _send(self, sql: str, values: tuple[Value, ...]) -> None:
-        types = tuple(map(_type, values))
-        words = [self._dumped(value) for value in values]
+    def _send(self, sql: str, types: tuple[int, ...], words: list[bytes | None]) -> None:
         ways = [_BINARY if kind == _BYTES else _TEXT for kind in types]
         name = self._prepared.get((sql, types))
         if name is None and len(self._prepared) < _MOST_PREPARED:
@@ -116,7 +116,7 @@ class Wire:
                 if line.status == self._driver.pq.ConnStatus.OK:
                     continue
                 self._raise_for(said)
-                raise self._driver.OperationalError(line.get_error_message())
+                raise self._driver.OperationalError(line.error_message.decode(errors="replace"))
             yield wait.RW if line.flush() else wait.R
             line.consume_input()
 
