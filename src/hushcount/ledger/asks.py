@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -14,7 +14,7 @@ from hushcount.ledger.accounts import Payer
 from hushcount.ledger.addresses import redact
 from hushcount.ledger.book import Book, parts
 from hushcount.ledger.chain import canonical, decimal_text, digest
-from hushcount.ledger.ledger import Ask, Reservation, StoredRelease
+from hushcount.ledger.ledger import Account, Ask, Reservation, StoredRelease
 from hushcount.ledger.limits import Mode
 from hushcount.ledger.store import Statement, Transaction
 from hushcount.ledger.windows import moment
@@ -61,7 +61,7 @@ class AskRow:
     @property
     def payers(self) -> list[Payer]:
         """The accounts that were charged, as they were when it was asked."""
-        return [(kind, name) for kind, name in json.loads(self.accounts)]
+        return list(_payers(self.accounts))
 
     @property
     def charged(self) -> Spent:
@@ -82,6 +82,8 @@ _CANONICAL = (
     "SELECT number, version, cost, made, digest FROM releases "
     "WHERE entity = ? AND version = ? AND query = ? AND canonical = 1"
 )
+_STORED = "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? AND number = ?"
+_PAYLOAD = "SELECT payload FROM releases WHERE entity = ? AND number = ?"
 _LIKE = (
     "SELECT r.number, r.version, r.cost, r.made, r.digest FROM releases r JOIN asks a "
     "ON r.entity = a.entity AND r.version = a.version AND r.query = a.query "
@@ -127,11 +129,11 @@ def family_digest(ask: Ask) -> str:
     return digest(ask.family.encode("utf-8", "surrogatepass")) if ask.family else ""
 
 
-def make_row(book: Book, ask: Ask, payers: list[Payer]) -> AskRow:
-    """The row of a new ask; its number is that of the log entry that will record it."""
+def draft(ask: Ask) -> AskRow:
+    """The row of a new ask, as far as it is known before a book is held."""
     held = zcdp.spent(ask.cost)
     return AskRow(
-        number=book.seq + 1,
+        number=0,
         analyst=ask.analyst,
         ask_key=ask.key,
         request=request_digest(ask),
@@ -146,14 +148,20 @@ def make_row(book: Book, ask: Ask, payers: list[Payer]) -> AskRow:
         held_delta=decimal_text(held.delta),
         state="open",
         touched=0,
-        made=book.now,
-        expires=book.now,
+        made=0,
+        expires=0,
         mode="enforce",
-        accounts=json.dumps([list(payer) for payer in payers], separators=(",", ":")),
+        accounts="[]",
         charged_rho="0",
         charged_delta="0",
         answer=None,
     )
+
+
+def make_row(book: Book, drawn: AskRow, payers: list[Payer], *, mode: Mode) -> AskRow:
+    """The row of a new ask in its book; its number is that of the log entry that will record it."""
+    said = json.dumps([list(payer) for payer in payers], separators=(",", ":"))
+    return replace(drawn, number=book.seq + 1, made=book.now, expires=book.now, mode=mode, accounts=said)
 
 
 def as_body(row: AskRow) -> dict[str, Any]:
@@ -181,13 +189,13 @@ def expire_at(book: Book, number: int, expires: int) -> None:
     book.do("UPDATE asks SET expires = ? WHERE entity = ? AND number = ?", expires, book.entity, number)
 
 
-def keep(book: Book, row: AskRow, made: Answer, *, payload: bytes) -> None:
+def keep(book: Book, row: AskRow, made: Answer, *, cost: str, payload: bytes) -> None:
     """Write a stored answer. The first one to its question on its data version is the one that repeats are given."""
     book.do(
         f"INSERT INTO releases (entity, number, {_ANSWER}, payload) "  # noqa: S608 (names from above)
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         *(book.entity, row.number, row.dataset, row.version, row.query, row.family, row.what, int(made.canonical)),
-        *(canonical(made.cost.to_json()), made.made, made.digest, payload),
+        *(cost, made.made, made.digest, payload),
     )
 
 
@@ -266,10 +274,12 @@ def like(entity: str, number: int) -> Statement:
 
 def answer(book: Book, number: int) -> Answer:
     """A stored answer by its number."""
-    found = book.transaction.fetch(
-        "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? AND number = ?", book.entity, number
-    )
-    return _answer(found[0])
+    return _answer(book.transaction.fetch(_STORED, book.entity, number)[0])
+
+
+def of_answer(entity: str, number: int) -> list[Statement]:
+    """What `answer` and `payload_of` fetch."""
+    return [(_STORED, (entity, number)), (_PAYLOAD, (entity, number))]
 
 
 def paid(book: Book, number: int, *, payers: list[Payer]) -> set[Payer]:
@@ -296,8 +306,7 @@ def hold(book: Book, number: int, *, payers: list[Payer]) -> None:
 
 def payload_of(book: Book, number: int) -> bytes:
     """The bytes of a stored answer."""
-    found = book.transaction.fetch("SELECT payload FROM releases WHERE entity = ? AND number = ?", book.entity, number)
-    return bytes(found[0][0])
+    return bytes(book.transaction.fetch(_PAYLOAD, book.entity, number)[0][0])
 
 
 def hand_out(
@@ -319,8 +328,8 @@ def hand_out(
     )
 
 
-def reservation(book: Book, row: AskRow) -> Reservation:
-    """The reservation that a running ask stands for."""
+def reservation(book: Book, row: AskRow, *, over: tuple[Account, ...] = ()) -> Reservation:
+    """The reservation that a running ask stands for; `over` are the accounts whose tracked limit it exceeds."""
     return Reservation(
         entity=book.entity,
         number=row.number,
@@ -328,6 +337,8 @@ def reservation(book: Book, row: AskRow) -> Reservation:
         held=row.held,
         expires=moment(row.expires),
         mode=row.mode,
+        over=over,
+        payers=_payers(row.accounts),
     )
 
 
@@ -338,6 +349,12 @@ def _row(values: tuple[Any, ...]) -> AskRow:
 def _answer(row: tuple[Any, ...]) -> Answer:
     number, version, cost, made, shown = row
     return Answer(number=number, version=version, cost=_cost(cost), made=made, digest=shown)
+
+
+@lru_cache(maxsize=1024)
+def _payers(text: str) -> tuple[Payer, ...]:
+    """The accounts of an ask as they were written: the same few, again and again."""
+    return tuple((kind, name) for kind, name in json.loads(text))
 
 
 @lru_cache(maxsize=1024)

@@ -7,9 +7,9 @@ looks simply does not call it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from hushcount.accounting.spent import Spent
@@ -26,6 +26,7 @@ _AT_ONCE = 100
 _T = TypeVar("_T")
 # Tells the moment of a verb from the transaction and the newest entry of the book.
 Moment: TypeAlias = Callable[[Transaction, int], int]
+_HOME = "(SELECT entity FROM datasets WHERE id = ?)"
 _HEAD = "entity, seq, head, seen, expiry, merged"
 _LIST = ", ".join(ACCOUNT_COLUMNS)
 _MARKS = f"(?{', ?' * len(ACCOUNT_COLUMNS)})"
@@ -107,7 +108,7 @@ class Book:
         for kind, name in wanted:
             for place in ((self.entity, name), (EVERY, name), (self.entity, EVERY), (EVERY, EVERY)):
                 body = bodies.get((place[0], kind, place[1]))
-                limit = None if body is None else limits.in_force(limits.from_json(json.loads(body)), self.now)
+                limit = None if body is None else limits.in_force(limits.from_text(body), self.now)
                 if limit is not None:
                     chosen[kind, name] = limit
                     break
@@ -115,8 +116,7 @@ class Book:
 
     def balance(self, state: State, limit: Limit | None) -> Balance:
         """An account as people read it: a window that is over shows as renewed."""
-        over = self.now >= state.until
-        shown = replace(state, spent=Spent()) if over else state
+        over, shown = self.now >= state.until, self._shown(state)
         return Balance(
             account=Account(kind=state.kind, name=state.name, entity=self.entity),
             limit=limit,
@@ -129,14 +129,17 @@ class Book:
             queries=state.queries,
         )
 
+    def left(self, state: State, limit: Limit) -> Spent:
+        """What a new query may cost an account: a window that is over holds nothing."""
+        return self._shown(state).left(limit)
+
+    def _shown(self, state: State) -> State:
+        return replace(state, spent=Spent()) if self.now >= state.until else state
+
     def flush(self) -> None:
         """Write everything. The head of the book goes last, with the moment of its newest entry."""
         for some in parts(list(self.touched.values())):
-            self.do(
-                f"INSERT INTO accounts (entity, {_LIST}) VALUES {', '.join(_MARKS for _ in some)} "  # noqa: S608
-                f"ON CONFLICT (entity, kind, name) DO UPDATE SET {_REPLACED}",
-                *(value for state in some for value in (self.entity, *to_row(state))),
-            )
+            self.do(_saved(len(some)), *(value for state in some for value in (self.entity, *to_row(state))))
         self.do(
             "UPDATE books SET seq = ?, head = ?, seen = ?, expiry = ?, merged = ? WHERE entity = ?",
             *(self.seq, self.head, self.seen, self.expiry, self.merged, self.entity),
@@ -151,19 +154,36 @@ class Book:
 
 def accounts(entity: str, payers: Sequence[Payer]) -> Statement:
     """What `Book.load` fetches."""
-    marks = " OR ".join("(kind = ? AND name = ?)" for _ in payers)
-    sql = f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})"  # noqa: S608 (names from above)
-    return sql, (entity, *(part for payer in payers for part in payer))
+    return _loaded(len(payers)), (entity, *(part for payer in payers for part in payer))
 
 
 def rules(entity: str, payers: Sequence[Payer]) -> Statement:
     """What `Book.limits` fetches. All columns of the key are named, so that the rules of other people are not read."""
     names = sorted({name for _, name in payers} | {EVERY})
-    sql = (
-        "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608 (marks alone)
-        f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({', '.join('?' for _ in names)})"
+    return _ruled(len(names)), (entity, EVERY, *names)
+
+
+# Statements by the number of rows or names that they are for: made once, and not while a book is held.
+@lru_cache
+def _saved(rows: int) -> str:
+    return (
+        f"INSERT INTO accounts (entity, {_LIST}) VALUES {', '.join(_MARKS for _ in range(rows))} "  # noqa: S608
+        f"ON CONFLICT (entity, kind, name) DO UPDATE SET {_REPLACED}"
     )
-    return sql, (entity, EVERY, *names)
+
+
+@lru_cache
+def _loaded(payers: int) -> str:
+    marks = " OR ".join("(kind = ? AND name = ?)" for _ in range(payers))
+    return f"SELECT {_LIST} FROM accounts WHERE entity = ? AND ({marks})"  # noqa: S608 (names from above)
+
+
+@lru_cache
+def _ruled(names: int) -> str:
+    return (
+        "SELECT entity, kind, name, body FROM limits WHERE entity IN (?, ?) "  # noqa: S608 (marks alone)
+        f"AND kind IN ('analyst', 'group', 'token', 'dataset') AND name IN ({', '.join('?' for _ in range(names))})"
+    )
 
 
 def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
@@ -175,21 +195,27 @@ def lock_book(
     transaction: Transaction, entity: str, *, moment: Moment = checked_now, following: Sequence[Statement] = ()
 ) -> Book | None:
     """Open a book for writing, or None if there is none; `following` is what is fetched next."""
-    found = _held(transaction, "?", entity, following)
+    found = _asked(transaction, f"?{transaction.dialect.lock}", entity, following)
     return _book(transaction, found[0], moment) if found else None
 
 
 def lock_book_of(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book | None:
     """Open the book of a data set's population for writing, as `lock_book`; None if there is no such data set."""
-    found = _held(transaction, "(SELECT entity FROM datasets WHERE id = ?)", dataset, following)
+    found = _asked(transaction, f"{_HOME}{transaction.dialect.lock}", dataset, following)
     return _book(transaction, found[0], checked_now) if found else None
 
 
-def _held(transaction: Transaction, entity: str, name: str, following: Sequence[Statement]) -> list[Row]:
-    """Hold a book, and ask in the same breath for the time and for what follows: all of it once the book is held."""
-    dialect = transaction.dialect
-    sql = f"SELECT {_HEAD} FROM books WHERE entity = {entity}{dialect.lock}"  # noqa: S608 (own words)
-    transaction.send([(sql, (name,)), *([] if dialect.clock is None else [dialect.clock]), *following])
+def look_book_of(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book | None:
+    """As `lock_book_of`, to read from, without a lock."""
+    found = _asked(transaction, _HOME, dataset, following)
+    return _book(transaction, found[0], checked_now) if found else None
+
+
+def _asked(transaction: Transaction, entity: str, name: str, following: Sequence[Statement]) -> list[Row]:
+    """Ask for a book, and in the same breath for the time and for what follows: if it is held, all of it from then."""
+    clock = transaction.dialect.clock
+    sql = f"SELECT {_HEAD} FROM books WHERE entity = {entity}"  # noqa: S608 (own words)
+    transaction.send([(sql, (name,)), *([] if clock is None else [clock]), *following])
     return transaction.fetch(sql, name)
 
 
@@ -213,12 +239,19 @@ def rule_book(transaction: Transaction, *, moment: Moment = checked_now) -> Book
     return book
 
 
-def look(transaction: Transaction, entity: str, *, moment: Moment = shown_now, follow: bool = True) -> Book:
-    """A book to read from, without a lock; empty if there is none.
+def look(
+    transaction: Transaction,
+    entity: str,
+    *,
+    moment: Moment = shown_now,
+    follow: bool = True,
+    following: Sequence[Statement] = (),
+) -> Book:
+    """A book to read from, without a lock; empty if there is none. `following` is what is fetched next.
 
     If it is closed, the one that took it over is meant, unless `follow` is False.
     """
-    found = transaction.fetch(f"SELECT {_HEAD} FROM books WHERE entity = ?", entity)  # noqa: S608
+    found = _asked(transaction, "?", entity, following)
     while follow and found and found[0][5] is not None:
         found = transaction.fetch(f"SELECT {_HEAD} FROM books WHERE entity = ?", found[0][5])  # noqa: S608
     row = found[0] if found else (entity, 0, START, 0, NEVER, None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hushcount.errors import SeveralDatasets, UnknownDataset
-from hushcount.ledger.book import Book, lock_book_of, look
+from hushcount.ledger.book import Book, lock_book_of, look, look_book_of
 from hushcount.ledger.catalog import ColumnFacts, Dataset
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.clocks import checked_now
@@ -21,6 +21,7 @@ from hushcount.model.identities import Sighting
 
 DATASET_COLUMNS = ("id", "name", "entity", "person", "facts", "made", "by_whom")
 _LIST = ", ".join(DATASET_COLUMNS)
+_NAMED = "name = ?"
 _ENTITY_OF = "SELECT entity FROM datasets WHERE id = ?"
 # Identities that are looked up with one statement; a folder of many files has many.
 _AT_ONCE = 400
@@ -63,10 +64,12 @@ def recognise(transaction: Transaction, sighting: Sighting, name: str | None) ->
         SeveralDatasets: it is known as data sets of more than one population.
     """
     finds = {identity_text(identity) for identity in sighting.finds}
+    every = finds | {identity_text(identity) for identity in sighting.binds}
+    named = [] if name is None else [_of(_NAMED, name)]
+    transaction.send([*named, *_bound(every), *_found(finds)])
     declared = None if name is None else by_name(transaction, name)
-    bound = bindings(transaction, finds | {identity_text(identity) for identity in sighting.binds})
-    ids = {dataset for identity, dataset in bound.items() if identity in finds}
-    found = {row.id: row for row in by_ids(transaction, ids)}
+    bound = bindings(transaction, every)
+    found = {row.id: row for one in _found(finds) for row in _rows(transaction, one)}
     if declared is not None:
         found[declared.id] = declared
     rows = tuple(sorted(found.values(), key=lambda row: (row.made, row.id)))
@@ -78,24 +81,20 @@ def recognise(transaction: Transaction, sighting: Sighting, name: str | None) ->
 
 def bindings(transaction: Transaction, identities: Iterable[str]) -> dict[str, str]:
     """Those of the identities that are known, each with its data set."""
-    wanted, found = sorted(identities), dict[str, str]()
-    for start in range(0, len(wanted), _AT_ONCE):
-        part = wanted[start : start + _AT_ONCE]
-        marks = ", ".join("?" for _ in part)
-        found.update(
-            transaction.fetch(f"SELECT identity, dataset FROM identities WHERE identity IN ({marks})", *part)  # noqa: S608
-        )
+    found = dict[str, str]()
+    for sql, values in _bound(identities):
+        found.update(transaction.fetch(sql, *values))
     return found
 
 
 def by_ids(transaction: Transaction, ids: Iterable[str]) -> list[DatasetRow]:
     """The data sets of these ids."""
-    return [row for one in sorted(ids) for row in _rows(transaction, "id = ?", one)]
+    return [row for one in sorted(ids) for row in _rows(transaction, _of("id = ?", one))]
 
 
 def by_name(transaction: Transaction, name: str) -> DatasetRow | None:
     """The data set that has this name, or else the one that was once declared under it."""
-    found = _rows(transaction, "name = ?", name)
+    found = _rows(transaction, _of(_NAMED, name))
     if not found:
         known = bindings(transaction, [name_identity(name)])
         found = by_ids(transaction, known.values())
@@ -118,12 +117,12 @@ def find(transaction: Transaction, name: str) -> DatasetRow:
 
 def of_population(transaction: Transaction, entity: str) -> list[DatasetRow]:
     """The data sets of one population, oldest first."""
-    return _rows(transaction, "entity = ? ORDER BY made, id", entity)
+    return _rows(transaction, _of("entity = ? ORDER BY made, id", entity))
 
 
 def every_dataset(transaction: Transaction) -> list[DatasetRow]:
     """All data sets by name."""
-    return _rows(transaction, "1 = 1 ORDER BY name")
+    return _rows(transaction, _of("1 = 1 ORDER BY name"))
 
 
 def identities_of(transaction: Transaction, dataset: str) -> list[str]:
@@ -149,9 +148,9 @@ def open_population(transaction: Transaction, dataset: str, *, following: Sequen
     return book
 
 
-def look_population(transaction: Transaction, dataset: str) -> Book:
+def look_population(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book:
     """The book of a data set's population to read from; an empty one if the data set was never registered."""
-    return look(transaction, _entity_of(transaction, dataset) or dataset, moment=checked_now)
+    return look_book_of(transaction, dataset, following=following) or look(transaction, dataset, moment=checked_now)
 
 
 def require_population(transaction: Transaction, entity: str) -> None:
@@ -244,6 +243,33 @@ def _entity_of(transaction: Transaction, dataset: str) -> str | None:
     return str(found[0][0]) if found else None
 
 
-def _rows(transaction: Transaction, condition: str, *values: str) -> list[DatasetRow]:
-    found = transaction.fetch(f"SELECT {_LIST} FROM datasets WHERE {condition}", *values)  # noqa: S608 (own words)
+def _of(condition: str, *values: str) -> Statement:
+    """What fetches the data sets of which something holds."""
+    return f"SELECT {_LIST} FROM datasets WHERE {condition}", values  # noqa: S608 (own words)
+
+
+def _bound(identities: Iterable[str]) -> list[Statement]:
+    """What `bindings` fetches."""
+    return [
+        (f"SELECT identity, dataset FROM identities WHERE identity IN ({marks})", part)  # noqa: S608
+        for marks, part in _marked(identities)
+    ]
+
+
+def _found(identities: Iterable[str]) -> list[Statement]:
+    """The data sets that these identities belong to, as statements."""
+    inner = "SELECT dataset FROM identities WHERE identity IN"
+    return [_of(f"id IN ({inner} ({marks}))", *part) for marks, part in _marked(identities)]
+
+
+def _marked(texts: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Marks for these texts, as many at a time as one statement takes."""
+    wanted = sorted(texts)
+    some = [tuple(wanted[start : start + _AT_ONCE]) for start in range(0, len(wanted), _AT_ONCE)]
+    return [(", ".join("?" for _ in part), part) for part in some]
+
+
+def _rows(transaction: Transaction, statement: Statement) -> list[DatasetRow]:
+    sql, values = statement
+    found = transaction.fetch(sql, *values)
     return [DatasetRow(**dict(zip(DATASET_COLUMNS, row, strict=True))) for row in found]

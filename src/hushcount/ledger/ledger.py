@@ -147,6 +147,7 @@ class Reservation:
         expires: when it is charged in full.
         mode: "track" if a limit was not enforced, so that the result must be marked.
         over: the accounts whose tracked limit this query exceeds.
+        payers: the accounts that it is held on, each by kind and name, so that `settle` asks for them at once.
     """
 
     entity: str
@@ -156,6 +157,7 @@ class Reservation:
     expires: datetime
     mode: Mode
     over: tuple[Account, ...] = ()
+    payers: tuple[tuple[Kind, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

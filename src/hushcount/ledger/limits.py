@@ -7,6 +7,7 @@ Audience Engagements API" are views of it: a unit is epsilon_per²/8 of rho, a c
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -185,6 +186,12 @@ def from_json(form: dict[str, Any]) -> Limit:
         until=moment(form["until"]) if "until" in form else None,
         then=None if then is None else from_json(then),
     )
+
+
+@lru_cache(maxsize=1024)
+def from_text(text: str) -> Limit:
+    """The limit of a row: read with every question, and changed by an owner now and then."""
+    return from_json(json.loads(text))
 
 
 _TERMS: dict[str, tuple[Any, tuple[str, ...]]] = {

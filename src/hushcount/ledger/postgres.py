@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import lru_cache
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import LedgerForeign, LedgerUnavailable, MissingExtra
@@ -22,6 +21,7 @@ from hushcount.ledger.shown_tables import show_table
 from hushcount.ledger.sql import SqlLedger
 from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Transaction, Value
 from hushcount.ledger.windows import micros
+from hushcount.ledger.wire import Wire
 
 if TYPE_CHECKING:
     import psycopg
@@ -92,7 +92,7 @@ class PostgresDatabase:
         self._address, self._schema, self._clock = address, schema, clock
         self._driver = _load_driver()
         self._mine = threading.local()
-        self._all: list[tuple[int, psycopg.Connection[Row]]] = []
+        self._all: list[tuple[int, Wire]] = []
 
     def writing(self) -> AbstractContextManager[PostgresTransaction]:
         """See `Database.writing`."""
@@ -104,15 +104,15 @@ class PostgresDatabase:
 
     def reading(self) -> AbstractContextManager[PostgresTransaction]:
         """See `Database.reading`."""
-        return self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", wrote=False)
 
     @contextmanager
-    def _transaction(self, *begin: str) -> Iterator[PostgresTransaction]:
+    def _transaction(self, *begin: str, wrote: bool = True) -> Iterator[PostgresTransaction]:
         with self._named():
-            transaction = PostgresTransaction(self._connection(), self._clock, begin)
+            transaction = PostgresTransaction(self._wire(), self._clock, begin)
             try:
                 yield transaction
-                transaction.commit()
+                transaction.commit() if wrote else transaction.end()
             except BaseException:
                 # Also for an interrupt: a transaction left open would hold up every other process.
                 transaction.roll_back()
@@ -120,9 +120,9 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """See `Database.close`."""
-        for process, connection in self._all:
+        for process, wire in self._all:
             if process == os.getpid():
-                connection.close()
+                wire.connection.close()
 
     @contextmanager
     def upgrading(self) -> Iterator[PostgresTransaction]:
@@ -165,21 +165,22 @@ class PostgresDatabase:
         """See `Database.scrub`."""
         with self._named():
             for table in ("books", *TABLES):
-                self._connection().execute(f"VACUUM FULL {table}")
+                self._wire().plain.execute(f"VACUUM FULL {table}")
 
-    def _connection(self) -> psycopg.Connection[Row]:
+    def _wire(self) -> Wire:
         """This thread's connection; a new one after a fork, or if the old one broke."""
-        held: tuple[int, psycopg.Connection[Row]] | None = getattr(self._mine, "held", None)
-        if held is not None and held[0] == os.getpid() and not held[1].closed:
+        held: tuple[int, Wire] | None = getattr(self._mine, "held", None)
+        if held is not None and held[0] == os.getpid() and not held[1].connection.closed:
             return held[1]
         connection = self._connected()
         connection.execute("SELECT set_config('search_path', %s, false)", (f'"{self._schema}"',))
         connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'")
         if connection.execute("SHOW synchronous_commit").fetchall()[0][0] in {"off", "local"}:
             connection.execute("SET synchronous_commit = on")
-        self._mine.held = (os.getpid(), connection)
+        wire = Wire(connection, self._driver)
+        self._mine.held = (os.getpid(), wire)
         self._all.append(self._mine.held)
-        return connection
+        return wire
 
     def _connected(self) -> psycopg.Connection[Row]:
         """A new connection.
@@ -250,8 +251,8 @@ class PostgresTransaction:
 
     dialect = Dialect(blob="BYTEA", lock=" FOR UPDATE", clock=(_CLOCK, ()))
 
-    def __init__(self, connection: psycopg.Connection[Row], clock: Clock | None, begin: Sequence[str]) -> None:
-        self._connection, self._clock = connection, clock
+    def __init__(self, wire: Wire, clock: Clock | None, begin: Sequence[str]) -> None:
+        self._wire, self._clock = wire, clock
         self._begin, self._due = begin, list[Statement]()
         self._sent: dict[Statement, list[Row]] = {}
 
@@ -286,55 +287,43 @@ class PostgresTransaction:
         """See `Transaction.show`."""
         (schema,) = self.fetch("SELECT current_schema()")[0]
         # All that was due has been written, and whatever comes is of this transaction too.
-        show_table(self._connection, f"{schema}_published", shown)
+        show_table(self._wire.plain, f"{schema}_published", shown)
 
     def commit(self) -> None:
         """Write what is due, and all of it for good."""
         if self._due or not self._begin:
             self._exchange([], end="COMMIT")
 
+    def end(self) -> None:
+        """Let go of a view of what is there. Nothing hangs on it, so nobody waits until the server has done it."""
+        if not self._begin:
+            self._wire.tell([("COMMIT", ())])
+
     def roll_back(self) -> None:
         """Leave no trace, and hold nothing any more."""
         if self._begin:
             return
-        try:
-            self._connection.execute("ROLLBACK", prepare=False)
-        except Exception:  # noqa: BLE001  whatever it was, the server ends what was open when the line is cut
-            with suppress(Exception):
-                self._connection.close()
+        connection = self._wire.connection
+        with suppress(Exception):
+            # Whoever was interrupted between two words cannot tell which of them the server answers next.
+            if not self._wire.owed:
+                connection.execute("ROLLBACK", prepare=False)
+                return
+        # Whatever it was, the server ends what was open when the line is cut.
+        with suppress(Exception):
+            connection.close()
 
     def _exchange(self, statements: Sequence[Statement], *, end: str | None = None) -> list[list[Row]]:
         """The beginning and all that is due, then these, then the end, in one round trip; the rows of these."""
-        begin, due = self._begin, self._due
+        before = [*((word, ()) for word in self._begin), *self._due]
         self._begin, self._due = (), []
-        execute = self._connection.execute
-        if not begin and not due and len(statements) + (end is not None) == 1:
-            # Alone, a statement is faster without a pipeline.
-            together: AbstractContextManager[Any] = nullcontext()
-        else:
-            together = self._connection.pipeline()
-        with together:
-            for word in begin:
-                execute(word, prepare=False)
-            for sql, values in due:
-                execute(_translated(sql), values)
-            cursors = [execute(_translated(sql), values) for sql, values in statements]
-            ended = None if end is None else execute(end, prepare=False)
-        if ended is not None and ended.statusmessage != end:
+        said = self._wire.ask([*before, *statements, *([] if end is None else [(end, ())])])
+        if end is not None and said[-1][1] != end:
             # The server ends what had failed before by rolling it back, and calls that no error.
             raise LedgerUnavailable(
                 "the ledger in PostgreSQL took back what was to be written; repeat it with the same key."
             )
-        return [_rows(cursor) for cursor in cursors]
-
-
-def _rows(cursor: psycopg.Cursor[Row]) -> list[Row]:
-    return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
-
-
-@lru_cache(maxsize=512)
-def _translated(sql: str) -> Any:  # noqa: ANN401 (psycopg wants literal strings; ours are literals with marks changed)
-    return sql.replace("%", "%%").replace("?", "%s")
+        return [rows for rows, _ in said[len(before) : len(before) + len(statements)]]
 
 
 def _load_driver() -> Any:  # noqa: ANN401 (the module, imported only where it is used)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 from hushcount.accounting import zcdp
@@ -22,6 +22,21 @@ from hushcount.ledger.windows import SHOWN, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """An ask with all that can be told of it before a book is held, for then everybody else waits.
+
+    Attributes:
+        ask: what is asked.
+        worst: what it may cost.
+        draft: its row, as far as it is known.
+    """
+
+    ask: Ask
+    worst: Spent
+    draft: AskRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What an ask would do to its accounts.
 
@@ -32,7 +47,7 @@ class Decision:
         worst: what each of them must have room for. Whether there is room is decided by this alone: what a stored
             answer cost in fact was read from the data, and is told to nobody who has not paid for it.
         limits: the limits in force.
-        balances: of all payers.
+        states: the accounts of all payers.
         over: the accounts without room.
         stored: the stored answer that would be handed over.
     """
@@ -42,7 +57,7 @@ class Decision:
     charged: list[State]
     worst: Spent
     limits: dict[Payer, Limit]
-    balances: tuple[Balance, ...]
+    states: list[State]
     over: tuple[State, ...]
     stored: Answer | None
 
@@ -58,20 +73,25 @@ class Decision:
         return "enforce" if modes and "track" not in modes else "track"
 
 
-def validate(ask: Ask) -> None:
-    """Refuse an ask that could not be kept, before the ledger is opened."""
+def wanted(ask: Ask) -> Wanted:
+    """Look at an ask before the ledger is opened.
+
+    Raises:
+        InvalidParameter: it could not be kept.
+    """
     for what, name in (("analyst", ask.analyst), ("dataset", ask.dataset), ("version", ask.version), ("key", ask.key)):
         named(what, name)
     if ask.token is not None:
         named("token", ask.token)
     if ask.lifetime.total_seconds() <= 0:
         raise InvalidParameter("lifetime", ask.lifetime, "above zero")
-    zcdp.spent(ask.cost)
+    return Wanted(ask=ask, worst=zcdp.spent(ask.cost), draft=asks.draft(ask))
 
 
-def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision:
+def decide(book: Book, wanted: Wanted, *, silent: frozenset[str] = SILENT) -> Decision:
     """What the ask would be charged, to whom, and who refuses. Changes nothing that is written."""
-    book.transaction.send(looked_up(book.entity, ask))
+    ask, worst = wanted.ask, wanted.worst
+    book.transaction.send(looked_up(book.entity, wanted))
     person = standing(book.transaction, ask.analyst, book.entity, dataset=ask.dataset)
     if person.role in silent:
         reads = "the ledger" if person.role == "auditor" else "what was published"
@@ -81,8 +101,7 @@ def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision
         )
     refuse_frozen(person.frozen)
     payers = accounts_of(ask.analyst, person.groups, book.entity, token=ask.token)
-    worst = zcdp.spent(ask.cost)
-    stored = None if ask.fresh else asks.canonical_answer(book, ask.version, asks.query_digest(ask), shown=True)
+    stored = None if ask.fresh else asks.canonical_answer(book, ask.version, wanted.draft.query, shown=True)
     if stored is not None and not within(stored.spent, worst):
         # Asked for less than the stored answer cost: as in `settle`, that one is not handed over.
         stored = None
@@ -91,11 +110,10 @@ def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision
         # As if nobody had asked: every account must have room for it.
         have = set()
     states, limits = book.load(payers), book.limits(payers)
-    balances = tuple(book.balance(state, limits.get(state.payer)) for state in states)
     over = tuple(
         state
-        for state, balance in zip(states, balances, strict=True)
-        if state.payer not in have and balance.left is not None and not _fits(worst, balance.left)
+        for state in states
+        if state.payer not in have and state.payer in limits and not _fits(worst, book.left(state, limits[state.payer]))
     )
     return Decision(
         everybody=person.sees_all,
@@ -103,47 +121,50 @@ def decide(book: Book, ask: Ask, *, silent: frozenset[str] = SILENT) -> Decision
         charged=[state for state in states if state.payer not in have],
         worst=worst,
         limits=limits,
-        balances=balances,
+        states=states,
         over=over,
         stored=stored,
     )
 
 
-def looked_up(entity: str, ask: Ask) -> list[Statement]:
+def looked_up(entity: str, wanted: Wanted) -> list[Statement]:
     """What `decide` fetches, as far as it is known before the asker's groups are."""
+    ask = wanted.ask
     payers = accounts_of(ask.analyst, (), entity, token=ask.token)
     return [
         standing_statement(ask.analyst, entity, ask.dataset),
-        *([] if ask.fresh else [asks.of_question(entity, ask.version, asks.query_digest(ask), shown=True)]),
+        *([] if ask.fresh else [asks.of_question(entity, ask.version, wanted.draft.query, shown=True)]),
         accounts(entity, payers),
         rules(entity, payers),
     ]
 
 
-def quote(book: Book, ask: Ask) -> Quote:
+def quote(book: Book, wanted: Wanted) -> Quote:
     """What `reserve` would do now. A reader may know the price, too."""
-    decision = decide(book, ask, silent=SILENT - {"reader"})
-    lefts = [balance.left for balance in decision.balances if balance.left is not None and _enforced(balance)]
+    decision = decide(book, wanted, silent=SILENT - {"reader"})
+    balances = _balances(book, decision)
+    lefts = [balance.left for balance in balances if balance.left is not None and _enforced(balance)]
     counts = [count for left in lefts if (count := more_like(left, decision.worst)) is not None]
     mine = any(state.kind == "analyst" for state in decision.charged)
     return Quote(
         charge=decision.worst if mine else Spent(),
         stored=decision.stored is not None,
-        refusal=_explain(book, ask, decision) if decision.refused else None,
-        balances=decision.balances,
+        refusal=_explain(book, wanted.ask, decision) if decision.refused else None,
+        balances=balances,
         more=min(counts, default=None),
     )
 
 
-def reserve(book: Book, ask: Ask) -> Reservation | StoredRelease:
+def reserve(book: Book, wanted: Wanted) -> Reservation | StoredRelease:
     """Hold the worst case, or return what the same key or the same question got before."""
+    ask = wanted.ask
     earlier = asks.by_key(book.transaction, ask.analyst, ask.key)
     if earlier is not None:
-        return _again(book, ask, earlier)
-    decision = decide(book, ask)
+        return _again(book, wanted, earlier)
+    decision = decide(book, wanted)
     if decision.refused:
         raise refusal.error(_explain(book, ask, decision))
-    row = replace(asks.make_row(book, ask, decision.payers), mode=decision.mode)
+    row = asks.make_row(book, wanted.draft, decision.payers, mode=decision.mode)
     for state in decision.charged:
         limit = decision.limits.get(state.payer)
         state.roll(book.now, limit.window if limit is not None and limit.window != "none" else SHOWN)
@@ -166,7 +187,8 @@ def recall(transaction: Transaction, analyst: str, key: str) -> Reservation | St
         return None
     entity, row = found
     # What was asked then is where it was asked, also if the data set has moved since.
-    book = look(transaction, entity, follow=False)
+    following = [] if row.answer is None else asks.of_answer(entity, row.answer)
+    book = look(transaction, entity, follow=False, following=following)
     if row.answer is not None:
         stored = asks.answer(book, row.answer)
         return asks.hand_out(book, stored, row=row, charged=_charge(book, row, stored))
@@ -191,7 +213,7 @@ def _hold(book: Book, row: AskRow, decision: Decision, *, expires: int) -> Reser
     asks.insert(book, row)
     book.flush()
     accounts = tuple(Account(kind=state.kind, name=state.name, entity=book.entity) for state in decision.over)
-    return replace(asks.reservation(book, row), over=accounts)
+    return asks.reservation(book, row, over=accounts)
 
 
 def _repeat(book: Book, row: AskRow, decision: Decision) -> StoredRelease:
@@ -211,13 +233,13 @@ def _repeat(book: Book, row: AskRow, decision: Decision) -> StoredRelease:
     return asks.hand_out(book, decision.stored, row=row, charged=row.charged)
 
 
-def _again(book: Book, ask: Ask, earlier: tuple[str, AskRow]) -> Reservation | StoredRelease:
+def _again(book: Book, wanted: Wanted, earlier: tuple[str, AskRow]) -> Reservation | StoredRelease:
     """The same key again: what it got before, if it is the same request. Nothing is written for it."""
-    (entity, row), frozen = earlier, None
+    (entity, row), ask, frozen = earlier, wanted.ask, None
     if row.answer is None:
         # What was answered stays; for what is not, data would be read now.
         frozen = standing(book.transaction, ask.analyst, book.entity, dataset=ask.dataset).frozen
-    if row.request != asks.request_digest(ask):
+    if row.request != wanted.draft.request:
         raise KeyReused(
             f"the key {ask.key!r} was used for another request ({row.what or 'no words given'}, at "
             f"{moment(row.made):%Y-%m-%d %H:%M} UTC). Use a new key for a new question; nothing was charged now."
@@ -250,9 +272,15 @@ def _overran(key: str) -> CostOverrun:
 
 
 def _explain(book: Book, ask: Ask, decision: Decision) -> Refusal:
-    short = tuple(b for s in decision.refused for b in decision.balances if (b.account.kind, b.account.name) == s.payer)
-    enforced = tuple(balance for balance in decision.balances if _enforced(balance))
+    balances = _balances(book, decision)
+    short = tuple(b for s in decision.refused for b in balances if (b.account.kind, b.account.name) == s.payer)
+    enforced = tuple(balance for balance in balances if _enforced(balance))
     return refusal.explain(book, ask, short=short, enforced=enforced, everybody=decision.everybody)
+
+
+def _balances(book: Book, decision: Decision) -> tuple[Balance, ...]:
+    """Of all payers, before the query."""
+    return tuple(book.balance(state, decision.limits.get(state.payer)) for state in decision.states)
 
 
 def _enforced(balance: Balance) -> bool:

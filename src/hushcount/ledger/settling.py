@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
@@ -12,14 +14,43 @@ from hushcount.ledger import asks
 from hushcount.ledger.accounts import Payer
 from hushcount.ledger.asks import Answer, AskRow
 from hushcount.ledger.book import NEVER, Book, accounts
-from hushcount.ledger.chain import digest
+from hushcount.ledger.chain import canonical, digest
 from hushcount.ledger.ledger import Reservation, Shows, StoredRelease
-from hushcount.ledger.standing import accounts_of
 from hushcount.ledger.store import Statement
 from hushcount.ledger.windows import micros, moment
 from hushcount.model.costs import Cost
 
 _NOTHING = Spent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a question came to, with all that can be told of it before a book is held, for then everybody else waits.
+
+    Attributes:
+        cost: what it cost, as events, and
+        form: as JSON, and
+        spent: as it is charged.
+        payload: the answer, and
+        digest: its hash.
+    """
+
+    cost: Cost
+    form: dict[str, Any]
+    spent: Spent
+    payload: bytes
+    digest: str
+
+
+def outcome(cost: Cost, payload: bytes) -> Outcome:
+    """Look at what a question came to before the ledger is opened.
+
+    Raises:
+        InvalidParameter: the answer is no bytes.
+    """
+    if not isinstance(payload, bytes):
+        raise InvalidParameter("payload", type(payload).__name__, "bytes")
+    return Outcome(cost=cost, form=cost.to_json(), spent=zcdp.spent(cost), payload=payload, digest=digest(payload))
 
 
 def sweep(book: Book) -> None:
@@ -74,15 +105,13 @@ def refund(book: Book, reservation: Reservation) -> None:
 
 
 def settle(
-    book: Book, reservation: Reservation, *, cost: Cost, payload: bytes, veiled: bool = False
+    book: Book, reservation: Reservation, made: Outcome, *, veiled: bool = False
 ) -> tuple[StoredRelease | None, str]:
     """Charge the actual cost and store the answer; the second value says why nothing may be released, if so.
 
     An overrun must be charged and committed, so it is returned and not raised: an exception would undo the charge.
     """
-    if not isinstance(payload, bytes):
-        raise InvalidParameter("payload", type(payload).__name__, "bytes")
-    row, actual = _find(book, reservation), zcdp.spent(cost)
+    row, actual = _find(book, reservation), made.spent
     if row.answer is not None:
         stored = asks.answer(book, row.answer)
         return asks.hand_out(book, stored, row=row), ""
@@ -100,13 +129,13 @@ def settle(
     shared = asks.answer_like(book, row.number)
     if shared is not None and not row.fresh and within(shared.spent, held):
         return _join(book, row, shared, veiled=veiled), ""
-    return _store(book, row, cost=cost, payload=payload, first=shared is None, veiled=veiled), ""
+    return _store(book, row, made, first=shared is None, veiled=veiled), ""
 
 
 def looked_up(reservation: Reservation) -> list[Statement]:
-    """What `settle` fetches, as far as it is known before the ask is."""
-    payers = accounts_of(reservation.analyst, (), reservation.entity)
-    return [asks.like(reservation.entity, reservation.number), accounts(reservation.entity, payers)]
+    """What `settle` fetches."""
+    entity, number = reservation.entity, reservation.number
+    return [asks.like(entity, number), *([accounts(entity, reservation.payers)] if reservation.payers else [])]
 
 
 def unveil(book: Book, analyst: str, keys: Sequence[str], *, shows: Shows) -> datetime | None:
@@ -146,26 +175,26 @@ def may_settle_late(book: Book, row: AskRow) -> bool:
     return all(state.opened <= row.expires and book.now < state.until for state in book.load(row.payers))
 
 
-def _store(book: Book, row: AskRow, *, cost: Cost, payload: bytes, first: bool, veiled: bool) -> StoredRelease:
+def _store(book: Book, row: AskRow, made: Outcome, *, first: bool, veiled: bool) -> StoredRelease:
     """Store the answer; the first one to its question on its data version is the one that repeats are given."""
-    spent, late = zcdp.spent(cost), row.state == "expired"
+    late = row.state == "expired"
     row.touched, row.answer = row.touched or 1, row.number
-    made = Answer(
-        number=row.number, version=row.version, cost=cost, made=book.now, digest=digest(payload), canonical=first
+    answer = Answer(
+        number=row.number, version=row.version, cost=made.cost, made=book.now, digest=made.digest, canonical=first
     )
-    stored = {"answer": row.number, "digest": made.digest, "cost": cost.to_json(), "canonical": int(first)}
-    asks.keep(book, row, made, payload=payload)
+    stored = {"answer": row.number, "digest": made.digest, "cost": made.form, "canonical": int(first)}
+    asks.keep(book, row, answer, cost=canonical(made.form), payload=made.payload)
     if veiled:
         _veil(book, row, **stored)
-        return asks.hand_out(book, made, row=row, payload=payload)
+        return asks.hand_out(book, answer, row=row, payload=made.payload)
     row.state = "settled"
     if not late:
-        row.charge(spent)
-    lines = [] if late else _move(book, row, dict.fromkeys(row.payers, spent), at=book.now)
+        row.charge(made.spent)
+    lines = [] if late else _move(book, row, dict.fromkeys(row.payers, made.spent), at=book.now)
     _end(book, row, kind="late" if late else "settle", lines=lines, **stored)
     asks.hold(book, row.number, payers=row.payers)
     book.flush()
-    return asks.hand_out(book, made, row=row, charged=row.charged, payload=payload)
+    return asks.hand_out(book, answer, row=row, charged=row.charged, payload=made.payload)
 
 
 def _join(book: Book, row: AskRow, shared: Answer, *, veiled: bool) -> StoredRelease:

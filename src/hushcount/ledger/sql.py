@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
 from hushcount.ledger import reserving, settling, timekeeping
+from hushcount.ledger.accounts import Payer
 from hushcount.ledger.asks import by_key, of_key, of_number
-from hushcount.ledger.book import Book, lock_book, look
+from hushcount.ledger.book import Book, accounts, lock_book, look, rules
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.datasets import look_population, open_population
 from hushcount.ledger.jobs import Jobs
@@ -63,14 +64,14 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""
-        reserving.validate(ask)
-        with self._database.reading() as transaction:
-            book = look_population(transaction, ask.dataset)
-            if book.now < book.expiry:
-                return reserving.quote(book, ask)
-        _charge_due(self._database, book.entity)
-        with self._database.reading() as transaction:
-            return reserving.quote(look_population(transaction, ask.dataset), ask)
+        wanted = reserving.wanted(ask)
+        home = self._homes.get(ask.dataset)
+        following = [] if home is None else reserving.looked_up(home, wanted)
+        return _on_look(
+            self._database,
+            lambda transaction: look_population(transaction, ask.dataset, following=following),
+            lambda book: reserving.quote(book, wanted),
+        )
 
     def reserve(self, ask: Ask) -> Reservation | StoredRelease:
         """See `Ledger.reserve`."""
@@ -79,22 +80,21 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def reserve_all(self, asks: Sequence[Ask]) -> tuple[Reservation | StoredRelease, ...]:
         """See `Ledger.reserve_all`."""
-        for ask in asks:
-            reserving.validate(ask)
+        wanted = [reserving.wanted(ask) for ask in asks]
         datasets = {ask.dataset for ask in asks}
         if len(datasets) != 1:
             raise InvalidParameter("asks", f"about {len(datasets)} data sets", "about one data set")
         dataset = datasets.pop()
-        first, following = asks[0], [of_key(ask.analyst, ask.key) for ask in asks]
+        following = [of_key(ask.analyst, ask.key) for ask in asks]
         if dataset in self._homes:
             # Most likely the data set is still where it was; if not, what is asked for here is not looked at.
-            following += reserving.looked_up(self._homes[dataset], first)
+            following += reserving.looked_up(self._homes[dataset], wanted[0])
 
         def verb(transaction: Transaction) -> tuple[Reservation | StoredRelease, ...]:
             book = open_population(transaction, dataset, following=following)
             self._homes[dataset] = book.entity
             settling.sweep(book)
-            return tuple(reserving.reserve(book, ask) for ask in asks)
+            return tuple(reserving.reserve(book, one) for one in wanted)
 
         return run(self._database, verb)
 
@@ -109,10 +109,11 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """See `Ledger.settle`."""
+        made = settling.outcome(cost, payload)
         release, problem = _on_reservation(
             self._database,
             reservation,
-            lambda book: settling.settle(book, reservation, cost=cost, payload=payload, veiled=veiled),
+            lambda book: settling.settle(book, reservation, made, veiled=veiled),
             following=settling.looked_up(reservation),
         )
         if release is None:
@@ -136,15 +137,21 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def balance(self, account: Account) -> Balance:
         """See `Ledger.balance`."""
-        with self._database.reading() as transaction:
-            book = look(transaction, account.entity)
-        if book.now >= book.expiry:
-            _charge_due(self._database, book.entity)
-        with self._database.reading() as transaction:
-            book = look(transaction, account.entity)
-            payer = (account.kind, book.entity if account.kind == "dataset" else account.name)
+
+        def payer_in(entity: str) -> Payer:
+            return (account.kind, entity if account.kind == "dataset" else account.name)
+
+        def balance(book: Book) -> Balance:
+            payer = payer_in(book.entity)
             (state,) = book.load([payer])
             return book.balance(state, book.limits([payer]).get(payer))
+
+        # Most likely the population is still by itself; if not, what is asked for here is not looked at.
+        likely = [payer_in(account.entity)]
+        following = [accounts(account.entity, likely), rules(account.entity, likely)]
+        return _on_look(
+            self._database, lambda transaction: look(transaction, account.entity, following=following), balance
+        )
 
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """See `Ledger.set_clock`."""
@@ -153,6 +160,17 @@ class SqlLedger(SqlRules, SqlHistory):
     def close(self) -> None:
         """See `Ledger.close`."""
         self._database.close()
+
+
+def _on_look(database: Database, opened: Callable[[Transaction], Book], verb: Callable[[Book], _T]) -> _T:
+    """Run a verb that only looks at a book, with all expired reservations charged."""
+    with database.reading() as transaction:
+        book = opened(transaction)
+        if book.now < book.expiry:
+            return verb(book)
+    _charge_due(database, book.entity)
+    with database.reading() as transaction:
+        return verb(opened(transaction))
 
 
 def _charge_due(database: Database, entity: str) -> None:

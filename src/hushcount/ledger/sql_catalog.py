@@ -10,7 +10,7 @@ from hushcount.ledger.book import rule_book
 from hushcount.ledger.catalog import ColumnFacts, Dataset, Registered
 from hushcount.ledger.datasets import DatasetRow
 from hushcount.ledger.names import column, named
-from hushcount.ledger.standing import standing
+from hushcount.ledger.standing import standing, standing_statement
 from hushcount.ledger.store import Database, Transaction, run
 from hushcount.model.identities import Identity, Sighting
 
@@ -50,7 +50,9 @@ class SqlCatalog:
     def datasets(self, *, by: str) -> tuple[Dataset, ...]:
         """See `Catalog.datasets`."""
         with self._database.reading() as transaction:
-            return tuple(_as_seen(transaction, row, by=by) for row in datasets.every_dataset(transaction))
+            rows = datasets.every_dataset(transaction)
+            transaction.send([standing_statement(by, row.entity, row.id) for row in rows])
+            return tuple(_as_seen(transaction, row, by=by) for row in rows)
 
     def find(self, name: str, *, by: str) -> Dataset:
         """See `Catalog.find`."""

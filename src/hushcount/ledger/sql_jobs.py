@@ -27,7 +27,10 @@ _LARGEST_PAGE = 10_000
 _LONGEST_QUESTION = 500
 # Of two jobs with the same question one runs.
 _ALONE = "NOT EXISTS (SELECT 1 FROM jobs AS others WHERE others.question = jobs.question AND others.state = 'running')"
+_OF_KEY = "analyst = ? AND ask_key = ?"
+_RUNNING = "SELECT 1 FROM jobs WHERE question = ? AND state = 'running'"
 _FREE = f"state = 'waiting' AND {_ALONE}"
+_WAITING = f"{_FREE} ORDER BY made, id"
 _FAILED = f"state = 'failed' AND {_ALONE}"
 # A beat of the future was told under a clock that has been set back since: its worker, if it lives, tells again at
 # once, and if it died then nobody else could take its job up before that moment comes.
@@ -51,6 +54,7 @@ class SqlJobs:
             new = replace(new, question=f"sha256-{digest(new.question.encode('utf-8', 'surrogatepass'))}")
 
         def verb(transaction: Transaction) -> tuple[Job, bool]:
+            transaction.send([_of(_OF_KEY, new.analyst, new.key), (_RUNNING, (new.question,)), *_clock(transaction)])
             known = _by_key(transaction, new)
             return (_insert(transaction, new, worker=worker), True) if known is None else (known, False)
 
@@ -138,16 +142,21 @@ class SqlJobs:
         least = stale // timedelta(microseconds=1)
         with self._database.reading() as transaction:
             now = transaction.now()
-            if not transaction.fetch(f"SELECT 1 FROM jobs WHERE {_SILENT} LIMIT 1", now - least, now + least):  # noqa: S608
+            silent: Statement = (
+                f"SELECT 1 FROM jobs WHERE {_SILENT} LIMIT 1",  # noqa: S608 (own words)
+                (now - least, now + least),
+            )
+            transaction.send([silent, _of(_WAITING), *_clock(transaction)])
+            if not transaction.fetch(silent[0], *silent[1]):
                 return _free(transaction)
 
         def verb(transaction: Transaction) -> tuple[Job, ...]:
             now = transaction.now()
-            silent: Statement = (
+            again: Statement = (
                 f"UPDATE jobs SET state = 'waiting', changed = ? WHERE {_SILENT}",  # noqa: S608 (own words)
                 (now, now - least, now + least),
             )
-            transaction.write([silent])
+            transaction.write([again])
             return _free(transaction)
 
         return run(self._database, verb, durable=False)
@@ -183,7 +192,7 @@ class SqlJobs:
     def of_key(self, analyst: str, key: str) -> Job | None:
         """See `Jobs.of_key`."""
         with self._database.reading() as transaction:
-            found = _rows(transaction, "analyst = ? AND ask_key = ?", analyst, key)
+            found = _rows(transaction, _OF_KEY, analyst, key)
             return _job(found[0], transaction.now()) if found else None
 
     def page(
@@ -209,7 +218,7 @@ def _by_id(transaction: Transaction, name: str) -> list[Row]:
 
 
 def _by_key(transaction: Transaction, new: NewJob) -> Job | None:
-    found = _rows(transaction, "analyst = ? AND ask_key = ?", new.analyst, new.key)
+    found = _rows(transaction, _OF_KEY, new.analyst, new.key)
     if not found:
         return None
     known = _job(found[0], transaction.now())
@@ -223,7 +232,7 @@ def _by_key(transaction: Transaction, new: NewJob) -> Job | None:
 
 def _insert(transaction: Transaction, new: NewJob, *, worker: str) -> Job:
     now = transaction.now()
-    busy = transaction.fetch("SELECT 1 FROM jobs WHERE question = ? AND state = 'running'", new.question)
+    busy = transaction.fetch(_RUNNING, new.question)
     state, whose = ("waiting", "") if busy else ("running", worker)
     row = (new.id, new.analyst, new.key, new.dataset, new.body, new.question, state, "", whose, 0, None, now, now)
     marks = ", ".join("?" for _ in _COLUMNS)
@@ -232,12 +241,24 @@ def _insert(transaction: Transaction, new: NewJob, *, worker: str) -> Job:
 
 
 def _free(transaction: Transaction) -> tuple[Job, ...]:
+    found = _rows(transaction, _WAITING)
     now = transaction.now()
-    return tuple(_job(row, now) for row in _rows(transaction, f"{_FREE} ORDER BY made, id"))
+    return tuple(_job(row, now) for row in found)
 
 
 def _rows(transaction: Transaction, condition: str, *values: Value) -> list[Row]:
-    return transaction.fetch(f"SELECT {_LIST} FROM jobs WHERE {condition}", *values)  # noqa: S608 (own words)
+    """The jobs of which something holds, and in the same breath the time, which every job tells."""
+    statement = _of(condition, *values)
+    transaction.send([statement, *_clock(transaction)])
+    return transaction.fetch(statement[0], *values)
+
+
+def _clock(transaction: Transaction) -> list[Statement]:
+    return [] if transaction.dialect.clock is None else [transaction.dialect.clock]
+
+
+def _of(condition: str, *values: Value) -> Statement:
+    return f"SELECT {_LIST} FROM jobs WHERE {condition}", values  # noqa: S608 (own words)
 
 
 def _job(row: Row, now: int) -> Job:

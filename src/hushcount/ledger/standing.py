@@ -16,6 +16,12 @@ _STANDING = (
     "UNION ALL SELECT 'group', '', name FROM members WHERE analyst = ? "
     "UNION ALL SELECT 'freeze', id, '' FROM records WHERE kind = 'freeze' AND id IN (?, ?, ?) ORDER BY 1, 2, 3"
 )
+# As `standing` chooses: the data set, its population, everything.
+_EXPLICIT = (
+    "SELECT role FROM (SELECT 1 AS place, role FROM dataset_roles WHERE person = ? AND dataset = ? "
+    "UNION ALL SELECT 2, role FROM roles WHERE person = ? AND entity = (SELECT entity FROM datasets WHERE id = ?) "
+    "UNION ALL SELECT 3, role FROM roles WHERE person = ? AND entity = ?) AS given ORDER BY place LIMIT 1"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +83,8 @@ def explicit_role(transaction: Transaction, person: str, dataset: str | None) ->
     """The role that a person was given for a data set, else for its population, else for all."""
     if not is_name(person, dataset):
         return None
-    found = transaction.fetch("SELECT entity FROM datasets WHERE id = ?", dataset) if dataset is not None else []
-    return standing(transaction, person, found[0][0] if found else EVERY, dataset=dataset).explicit
+    found = transaction.fetch(_EXPLICIT, person, dataset, person, dataset, person, EVERY)
+    return found[0][0] if found else None
 
 
 def refuse_frozen(place: str | None, *, held: bool = False) -> None:

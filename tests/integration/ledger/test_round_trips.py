@@ -7,10 +7,13 @@ from contextlib import suppress
 import psycopg
 import pytest
 
+from hushcount.accounting import zcdp
 from hushcount.errors import LedgerUnavailable
+from hushcount.ledger.jobs import NewJob
+from hushcount.ledger.ledger import Account
 from hushcount.ledger.postgres import PostgresTransaction
 from hushcount.ledger.store import Conflict
-from tests.conformance.ledgers.stores import ask, cost, known
+from tests.conformance.ledgers.stores import OWNER, answered, ask, cost, dataset, known, sighting
 
 
 @pytest.fixture
@@ -55,6 +58,57 @@ def test_a_verb_on_a_book_takes_two(ledger, trips):
     # fetches its bytes.
     assert taken == {"reserve": 3, "touch": 2, "settle": 2, "repeat": 4, "another": 2}
     assert ledger.verify().problems == ()
+
+
+def test_a_verb_with_a_token_takes_two(ledger, trips):
+    """The accounts are asked for with the book, also where a cap of a token is one of them."""
+    ledger.reserve(ask("first"))
+    trips.clear()
+    held = ledger.reserve(ask("a", token="t1"))  # noqa: S106 (a name)
+    reserved = len(trips)
+    ledger.settle(held, cost(), payload=b"answer")
+
+    assert (reserved, len(trips) - reserved) == (2, 2)
+    assert ledger.balance(Account(kind="token", name="t1", entity="visits")).spent == zcdp.spent(cost())
+
+
+def test_a_plain_read_takes_one(ledger, trips):
+    """It begins with its question, and nobody waits for its end. An answer that is recalled takes one more."""
+    answered(ledger, ask("a"), b"answer")
+    ledger.records.put("saved", "one", {"k": 3}, owner="ann", by="ann")
+    ledger.jobs.begin(NewJob(id="q1", analyst="ann", key="k1", dataset="visits", body="{}", question="?"), worker="w1")
+    met = sighting("/data/visits", title="visits", kind="path")
+    reads = {
+        "record": lambda: ledger.records.find("saved", "one"),
+        "page": lambda: ledger.records.page("saved"),
+        "role": lambda: ledger.role_of(OWNER, dataset="visits"),
+        "job": lambda: ledger.jobs.find("q1"),
+        "job of a key": lambda: ledger.jobs.of_key("ann", "k1"),
+        "jobs": lambda: ledger.jobs.page(analyst="ann"),
+        "lookup": lambda: ledger.catalog.lookup(met),
+        "known": lambda: ledger.catalog.register(met, person="user", name=None, by=OWNER),
+        "price": lambda: ledger.check(ask("b")),
+        "balance": lambda: ledger.balance(dataset()),
+        "running": lambda: ledger.watch.running() == 0,
+        "recall": lambda: ledger.recall("ann", "a"),
+    }
+    taken = {}
+    for name, read in reads.items():
+        trips.clear()
+        found = read()
+        taken[name] = len(trips)
+
+        assert found, name
+    assert taken == {**dict.fromkeys(reads, 1), "recall": 2}
+
+
+def test_a_job_is_begun_in_two(ledger, trips):
+    """One to see whether its key or its question is known, one to write and to commit."""
+    new = NewJob(id="q1", analyst="ann", key="k1", dataset="visits", body="{}", question="?")
+    trips.clear()
+    job, fresh = ledger.jobs.begin(new, worker="w1")
+
+    assert (job.state, fresh, len(trips)) == ("running", True, 2)
 
 
 def test_what_was_sent_before_a_write_is_asked_for_again(server_store):
