@@ -131,8 +131,8 @@ def cutoff_sentence(receipt: Receipt) -> str:
     """What is unlikely to be shown, in plain words; the receipt must have a cut-off."""
     if _is(receipt, "from_boundary"):
         return (
-            f"An item is unlikely to be shown unless about {receipt.cutoff:,.0f} more people have it than have the first "
-            "item that is not looked at (nobody, where all items are looked at)."
+            f"An item is unlikely to be shown unless about {receipt.cutoff:,.0f} more people have it than have the "
+            "first item that is not looked at (nobody, where all items are looked at)."
         )
     if _is(receipt, "weighs"):
         return (
