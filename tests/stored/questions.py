@@ -2,6 +2,13 @@
 
 The same key, question and data must give the same rows for ever: equal noise on a changed input would show the
 difference (erratum 9), and an answer that was paid for must not be drawn anew.
+
+Stored anew since, and why; in all others not a byte changed:
+
+- `known-gumbel`: version 3, whose epsilon uses all of delta. Another version is other noise, items and counts.
+- `gaussian-threshold`, `tsgd`, `tsgd-public`, `plume-threshold`: items and counts are those of before; intervals are
+  given that the threshold was passed, and `gaussian-threshold` is charged the delta that it uses.
+- `known-gaussian` is new.
 """
 
 from __future__ import annotations
@@ -33,6 +40,7 @@ QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("count", {"method": "plume", **_BOUNDED}),
     ("count", {"method": "plume-threshold", **_BOUNDED}),
     ("count", {"method": "known-laplace", "keys": _LISTED}),
+    ("count", {"method": "known-gaussian", "keys": _LISTED}),
     ("count", {"method": "unknown-laplace", **_BOUNDED}),
     ("top", {"k": 5}),
     ("top", {"k": 5, "counts": False}),
