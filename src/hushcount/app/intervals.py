@@ -20,4 +20,5 @@ def intervals(outcome: Outcome) -> tuple[Int64s, Int64s] | None:
     scales, which = np.unique(outcome.noise_scale, return_inverse=True)
     widths = np.array([half_width(outcome.noise, float(scale)) for scale in scales], dtype=np.int64)[which]
     low = np.maximum(outcome.counts - widths, 0)
-    return low, np.maximum(outcome.counts + widths, low)
+    slack = 0 if outcome.slack is None else outcome.slack
+    return low, np.maximum(outcome.counts + widths + slack, low)

@@ -26,10 +26,13 @@ class Outcome:
         noise: the law of the noise on each count.
         noise_scale: for each count, its noise parameter (standard deviation of a discrete Gaussian, scale b of the
             others).
+        slack: for each count, by how much the true one may be above it beside the noise; None if by nothing. It is
+            added to the upper end of the interval.
         cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released
             values. Where people's lists are weighed, in people who hold nothing else: others count less.
         cost: what the run actually cost, at most what was reserved for it.
         private: False if the randomness was a fixed test seed.
+        remark: what a reader of the counts should know of them, from released values; None if nothing.
     """
 
     mechanism: str
@@ -40,3 +43,5 @@ class Outcome:
     cutoff: float | None
     cost: Cost
     private: bool
+    slack: Int64s | None = None
+    remark: str | None = None
