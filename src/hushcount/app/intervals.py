@@ -17,8 +17,9 @@ def intervals(outcome: Outcome) -> tuple[Int64s, Int64s] | None:
     """
     if outcome.counts is None or outcome.noise_scale is None:
         return None
+    if outcome.low is not None and outcome.high is not None:
+        return outcome.low, outcome.high
     scales, which = np.unique(outcome.noise_scale, return_inverse=True)
     widths = np.array([half_width(outcome.noise, float(scale)) for scale in scales], dtype=np.int64)[which]
     low = np.maximum(outcome.counts - widths, 0)
-    slack = 0 if outcome.slack is None else outcome.slack
-    return low, np.maximum(outcome.counts + widths + slack, low)
+    return low, np.maximum(outcome.counts + widths, low)

@@ -1,4 +1,4 @@
-"""Clipped sums over people, as `model.inputs.Clip` says, in NumPy: for small data, for Spark's workers, and as the rule.
+"""Clipped sums over people, as `model.inputs.Clip` says, in NumPy: for small data, Spark's workers, and as the rule.
 
 People are compressed rows: person j holds `ids[offsets[j]:offsets[j + 1]]`, and nobody's list is empty. What an item
 counts stands in tables by id, with zeros for items that do not count. Only basic operations of IEEE doubles are used
@@ -106,7 +106,7 @@ def clipped(offsets: Int64s, ids: Ids, amplitudes: Int64s, radius: int) -> Int64
 
 
 def factors(squares: Int64s, limit: int) -> npt.NDArray[np.float64]:
-    """g of people whose squared amplitudes come to more than the limit."""
+    """G of people whose squared amplitudes come to more than the limit."""
     found: npt.NDArray[np.float64] = np.sqrt(float(limit) / squares.astype(np.float64)) * BELOW_ONE
     return found
 

@@ -160,7 +160,8 @@ class MemoryIncidence:
         parts = self._in_parts(
             lambda part: add_losses(self._rows_of(part), self.ids, items, kept, (tables.unit, tables.grain))
         )
-        return np.sum(parts, axis=0)
+        total: Int64s = np.sum(parts, axis=0)
+        return total
 
     def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
         """For each of the first ranked items, the sum of what people add to it under a clip."""

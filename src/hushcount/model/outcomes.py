@@ -26,8 +26,8 @@ class Outcome:
         noise: the law of the noise on each count.
         noise_scale: for each count, its noise parameter (standard deviation of a discrete Gaussian, scale b of the
             others).
-        slack: for each count, by how much the true one may be above it beside the noise; None if by nothing. It is
-            added to the upper end of the interval.
+        low: lower ends of the 95 % intervals, where a mechanism knows more than the law of its noise; None if not.
+        high: upper ends, likewise.
         cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released
             values. Where people's lists are weighed, in people who hold nothing else: others count less.
         cost: what the run actually cost, at most what was reserved for it.
@@ -43,5 +43,6 @@ class Outcome:
     cutoff: float | None
     cost: Cost
     private: bool
-    slack: Int64s | None = None
+    low: Int64s | None = None
+    high: Int64s | None = None
     remark: str | None = None

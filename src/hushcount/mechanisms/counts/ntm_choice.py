@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-
-import numpy as np
 
 from hushcount.mechanisms.calibration import root_below
 from hushcount.mechanisms.counts.ntm_shape import Shape
@@ -65,11 +64,11 @@ def log_priors(shape: Shape, clips: tuple[Clip, ...], epsilon: float, ladder: La
         min(max(epsilon * ladder.worth * float(shape.predictions[clip.first - 1]), ladder.least), ladder.most)
         for clip in clips
     ]
-    return np.cumsum(steps).tolist()
+    return list(itertools.accumulate(steps))
 
 
 def choice_epsilon(rho: Decimal) -> Decimal:
-    """epsilon = sqrt(8 rho), rounded down: one choice of bounded range epsilon is epsilon²/8-zCDP."""
+    """Epsilon = sqrt(8 rho), rounded down: one choice of bounded range epsilon is epsilon²/8-zCDP."""
     return Decimal(root_below(8 * Fraction(rho)))
 
 

@@ -9,7 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushcount.mechanisms.counts.ntm_choice import UNIT, candidates, choice_call, choice_cost, choice_epsilon, log_priors
+from hushcount.mechanisms.counts.ntm_choice import (
+    UNIT,
+    candidates,
+    choice_call,
+    choice_cost,
+    choice_epsilon,
+    log_priors,
+)
 from hushcount.mechanisms.counts.ntm_plan import NtmPlan
 from hushcount.mechanisms.counts.ntm_shape import Floats, Shape
 from hushcount.mechanisms.counts.purse import Purse
@@ -18,7 +25,7 @@ from hushcount.model.amounts import charge
 from hushcount.model.costs import Cost, DiscreteGaussian
 from hushcount.model.inputs import Bound, Clip, Incidence, Int64s, Items, UniformWeights
 from hushcount.noise.calls import AddGaussian, Reach
-from hushcount.noise.source import ItemKeys, NoiseSource
+from hushcount.noise.source import NoiseSource
 
 # A mean is thought to be at least so many standard deviations of its noise.
 _LEAST_MEAN = 1.5
@@ -42,6 +49,7 @@ class Measured:
         stddevs: of the noise of each.
         lost: what the clip takes away, in people, as it was released; zero for certain if nobody can be clipped.
         lost_stddev: of the noise of `lost`.
+        smallest: the smallest count that was predicted for one of them.
     """
 
     items: Items
@@ -49,6 +57,7 @@ class Measured:
     stddevs: Floats
     lost: float
     lost_stddev: float
+    smallest: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,28 +128,23 @@ class Course:
             stddevs=math.sqrt(call.variance) / steps,
             lost=lost,
             lost_stddev=lost_stddev,
+            smallest=float(shape.predictions[clip.first - 1]),
         )
 
     def _lost(self, shape: Shape, clip: Clip, number: int) -> tuple[float, float]:
         """What a clip takes away, with noise, and the deviation of the noise; nothing is bought where it is zero."""
-        if not self.clips_somebody(shape, clip):
-            return 0.0, 0.0
         rho = self.plan.losses[number]
+        if not rho or not shape.clips_somebody(clip):
+            return 0.0, 0.0
         unit = 1 << _bits(rho)
         lost = self._noisy(f"ntm/lost/{number}", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
         return max(0.0, lost / unit), 1 / math.sqrt(2 * rho)
 
-    @staticmethod
-    def clips_somebody(shape: Shape, clip: Clip) -> bool:
-        """Whether a person who held all of the items would be clipped."""
-        return int(shape.squares[clip.first - 1]) > clip.radius**2
-
     def _noisy(self, purpose: str, values: Int64s, reach: int, rho: Decimal) -> list[int]:
         """Sums over people that belong to no item, paid for and drawn."""
         self.purse.pay(Cost.of(DiscreteGaussian(rho=charge(rho))))
-        no_items: ItemKeys | None = None
         variance = Fraction(reach) ** 2 / (2 * Fraction(rho))
-        call = AddGaussian(purpose=purpose, keys=no_items, values=values, reach=Reach(l2=reach), variance=variance)
+        call = AddGaussian(purpose=purpose, keys=None, values=values, reach=Reach(l2=reach), variance=variance)
         noisy: list[int] = self.noise.perform(call).tolist()
         return noisy
 

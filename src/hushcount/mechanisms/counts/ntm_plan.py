@@ -46,7 +46,7 @@ class Shares:
     )
     choices: tuple[Fraction, Fraction] = (Fraction(3, 100), Fraction(3, 100))
     rough: Fraction = Fraction(10, 100)
-    losses: tuple[Fraction, Fraction] = (Fraction(4, 1000), Fraction(16, 1000))
+    losses: tuple[Fraction, Fraction] = (Fraction(4, 1000), Fraction(26, 1000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,7 @@ class NtmPlan:
         spread: how far, as a share, a count is thought to be from the mean of its group before it was measured.
         crowded: naming is given up if an item needs more than this share of all people, as far as they weigh.
         dropped: a count is not shown if its noise is so many times what was aimed at.
+        finest: no grid of a measurement has more bits.
         peeling: what is done instead of naming.
     """
 
@@ -73,6 +74,7 @@ class NtmPlan:
     spread: float
     crowded: float
     dropped: float
+    finest: int
     rounds: tuple[UnionPlan, ...]
     first: int
     crowd: Decimal
@@ -91,16 +93,29 @@ class NtmPlan:
         """The noise aimed at in final counts, as a share of the count."""
         return self.relative_error / self.kappa
 
+    @property
+    def least(self) -> Fraction:
+        """A measurement costs at least so much of rho: grids are laid out for it."""
+        return Fraction(self.rough or self.rho) / 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What of a plan is not a share of the budget; see `NtmPlan`. `lists` is how much of a list is weighed."""
+    """What of a plan is not a share of the budget; see `NtmPlan`.
+
+    Attributes:
+        lists: how many items of each person are weighed where items are named.
+        primitive: the coin by which items are named.
+        rows: among how many of the largest counts peeling looks.
+    """
 
     kappa: float = 1.85
     rough_noise: float = 0.2
     spread: float = 0.7
     crowded: float = 0.45
     dropped: float = 1.3
+    finest: int = 24
+    rows: int = 10_000
     lists: int = _LISTS
     primitive: Primitive = "ks"
     ladder: Ladder = field(default_factory=Ladder)
@@ -140,6 +155,7 @@ def plan_ntm(
         spread=fixed.spread,
         crowded=fixed.crowded,
         dropped=fixed.dropped,
+        finest=fixed.finest,
         rounds=rounds,
         first=parts.first,
         crowd=part(parts.crowd),
@@ -148,7 +164,7 @@ def plan_ntm(
         rough=part(parts.rough),
         losses=(part(parts.losses[0]), part(parts.losses[1])),
         ladder=fixed.ladder,
-        peeling=plan_pcr_batched(total, relative_error=relative_error),
+        peeling=plan_pcr_batched(total, rows=fixed.rows, relative_error=relative_error),
         rho=total.rho,
         delta=total.delta,
         cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),

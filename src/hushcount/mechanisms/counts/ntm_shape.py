@@ -16,7 +16,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 # Noise in proportion to this power of a count: the wanted share of the rarest item, and less of those above.
 _POWER = 0.75
-_FINEST = 24
 # Sums of squares stay below 2^61, and the variance of the noise below 2^62.
 _BITS_OF_SQUARES, _BITS_OF_VARIANCE = 61, 62
 
@@ -49,7 +48,7 @@ class Shape:
     def amplitude(self, first: int) -> float:
         """What an a of one is on the grid, for the first so many items."""
         last = float(self.predictions[-1])
-        return 2.0**self.bits * last**_POWER * float(self.predictions[first - 1]) ** (1 - _POWER)
+        return math.pow(2.0, self.bits) * math.pow(last, _POWER) * math.pow(self.predictions[first - 1], 1 - _POWER)
 
     def radius(self, first: int, room: float) -> int:
         """The square root of B on the grid, B = room."""
@@ -59,21 +58,26 @@ class Shape:
         """The clip for the first so many items under which nobody is clipped, and hardly more."""
         return Clip(first=first, radius=math.isqrt(int(self.squares[first - 1]) - 1) + 1)
 
+    def clips_somebody(self, clip: Clip) -> bool:
+        """Whether a person who held all of the first items would be clipped."""
+        return int(self.squares[clip.first - 1]) > clip.radius**2
 
-def shape_of(items: Items, predictions: Floats, rho: Fraction) -> Shape:
-    """Items by predicted count, largest first, equal ones by item; counts are to be measured at a cost of `rho`."""
+
+def shape_of(items: Items, predictions: Floats, *, rho: Fraction, finest: int) -> Shape:
+    """Items by predicted count, largest first, equal ones by item.
+
+    Args:
+        items: released items, each once.
+        predictions: above zero, one for each.
+        rho: what measuring them may cost at least.
+        finest: no grid has more bits.
+    """
     by_item = np.argsort(items, kind="stable")
     order = by_item[np.argsort(-predictions[by_item], kind="stable")]
     sorted_predictions = predictions[order]
-    bits = _bits(len(items), rho)
+    # Neither the sum of squares nor the variance that it may lead to leaves its bits.
+    most = min(_BITS_OF_SQUARES, _BITS_OF_VARIANCE + math.floor(math.log2(2 * rho)))
+    bits = max(0, min(finest, (most - len(items).bit_length()) // 2))
     steps = np.floor(2.0**bits * (sorted_predictions / sorted_predictions[-1]) ** -_POWER)
     amplitudes = np.maximum(steps, 1).astype(np.int64)
-    return Shape(
-        ranked=Ranked(items=items[order], amplitudes=amplitudes), predictions=sorted_predictions, bits=bits
-    )
-
-
-def _bits(n_items: int, rho: Fraction) -> int:
-    """The finest grid on which neither squares nor variances leave their bits."""
-    most = min(_BITS_OF_SQUARES, _BITS_OF_VARIANCE + math.floor(math.log2(2 * rho)))
-    return max(1, min(_FINEST, (most - n_items.bit_length()) // 2))
+    return Shape(ranked=Ranked(items=items[order], amplitudes=amplitudes), predictions=sorted_predictions, bits=bits)

@@ -130,8 +130,14 @@ def run_pcr_batched(histogram: Histogram, plan: BatchedPlan, noise: NoiseSource)
     """
     purse = Purse(plan.rho, plan.delta)
     found = peel_counts(rank(histogram, plan.fetched), plan, purse, noise)
-    law = ("discrete-gaussian", found.stddevs)
-    release = release_counts(plan, found.items, found.counts, law=law, cutoff=found.cutoff, noise=noise)
+    release = release_counts(
+        plan,
+        found.items,
+        found.counts,
+        law=("discrete-gaussian", found.stddevs),
+        cutoff=found.cutoff,
+        noise=noise,
+    )
     return replace(release, cost=purse.bought)
 
 
@@ -215,7 +221,8 @@ def _counted_again(run: _Run) -> tuple[Int64s, npt.NDArray[np.float64]]:
     whole number adds 1/12.
     """
     variances = [level_variance(run.plan, level) for level in range(len(run.picked))]
-    spent = sum(len(rows) * Fraction(run.plan.per_item_cap) ** 2 / 2 / one for rows, one in zip(run.picked, variances))
+    rows_of = [len(rows) for rows in run.picked]
+    spent = sum(many * run.plan.per_item_cap**2 / (2 * one) for many, one in zip(rows_of, variances, strict=True))
     left = Fraction(run.purse.rho) - Fraction(1, 10**30)
     if not spent or left <= 0:
         roots = [np.full(len(rows), root_above(one)) for rows, one in zip(run.picked, variances, strict=True)]
@@ -271,9 +278,7 @@ def _plan(budget: Budget, facts: Facts) -> BatchedPlan:
 def _plan_small(budget: Budget, facts: Facts) -> BatchedPlan:
     """Two rows, two levels to share delta, and a first epsilon with which both fit."""
     first = (concentrated(budget).rho * Decimal("1.2")).sqrt()
-    return plan_pcr_batched(
-        budget, facts.per_item_cap, rows=2, epsilon_first=first, relative_error=facts.aim, levels=2
-    )
+    return plan_pcr_batched(budget, facts.per_item_cap, rows=2, epsilon_first=first, relative_error=facts.aim, levels=2)
 
 
 PCR_BATCHED = Mechanism(
