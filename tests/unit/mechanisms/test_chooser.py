@@ -27,7 +27,7 @@ BUDGETS = pytest.mark.parametrize("budget", [RHO, EPSILON], ids=["rho", "epsilon
         ("count", True, None, "known-laplace"),
         ("top", True, None, "known-gumbel"),
         ("top", False, None, "hybrid-top"),
-        ("count", False, None, "pcr"),
+        ("count", False, None, "ntm"),
     ],
 )
 def test_the_cells_of_linkedins_table(budget, question, public, max_items, name):

@@ -15,7 +15,7 @@ from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
 from hushcount.mechanisms.counts.ntm_estimates import combine
 from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm
 from hushcount.mechanisms.counts.ntm_shape import Shape, shape_of
-from hushcount.mechanisms.counts.pcr_batched import peel_counts
+from hushcount.mechanisms.counts.pcr_batched import peel_counts, small_pcr_batched
 from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import rank
@@ -167,8 +167,18 @@ def _remark(rough: Measured, final: Measured) -> str | None:
 
 
 def _peeled(course: Course) -> Outcome:
-    """Counts by peeling, with all that is left."""
+    """Counts by peeling, with all that is left; nothing where naming has used up delta."""
     plan, purse = course.plan, course.purse
+    if not purse.delta:
+        nothing = release_counts(
+            plan,
+            np.array([], dtype=object),
+            np.array([], dtype=np.int64),
+            law=("discrete-gaussian", 1.0),
+            cutoff=plan.rounds[-1].threshold,
+            noise=course.noise,
+        )
+        return replace(nothing, cost=purse.bought)
     peeling = replace(plan.peeling, rho=purse.rho, delta=purse.delta)
     top = rank(course.incidence.largest(peeling.fetched + 1), peeling.fetched)
     found = peel_counts(top, peeling, purse, course.noise)
@@ -224,9 +234,10 @@ def _small(budget: Budget, *, clips: bool, relative_error: float) -> NtmPlan:
 
     These few are one round, one choice of three, and one measurement, of two steps for each item.
     """
-    coarse = Settings(lists=4, rows=2, crowded=1e6, finest=4, ladder=Ladder(steps=2))
+    coarse = Settings(lists=4, crowded=1e6, finest=4, ladder=Ladder(steps=2))
     if isinstance(budget, EpsilonBudget):
-        return plan_ntm(budget, clips=clips, relative_error=relative_error, settings=coarse)
+        plan = plan_ntm(budget, clips=clips, relative_error=relative_error, settings=coarse)
+        return replace(plan, peeling=small_pcr_batched(budget, Facts(relative_error=relative_error)))
     nothing = Fraction(0)
     shares = Shares(
         crowd=nothing,

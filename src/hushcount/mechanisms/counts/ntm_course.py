@@ -29,6 +29,8 @@ from hushcount.noise.source import NoiseSource
 
 # A mean is thought to be at least so many standard deviations of its noise.
 _LEAST_MEAN = 1.5
+# One person is cut into no finer parts.
+_FINEST = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ class Course:
     def crowd(self) -> float:
         """What an item would weigh that everybody had, with noise; one person adds one at most."""
         rho, one = self.plan.crowd, self.plan.rounds[0]
-        bound, bits = Bound(max_items=one.max_items, salt=self.noise.salt("ntm/crowd")), _bits(rho)
+        bound, bits = Bound(max_items=one.max_items, salt=self.noise.salt("ntm/crowd")), self._bits(rho)
         weight = self.incidence.everyone(UniformWeights(bound=bound, norm=2, share="held", bits=bits))
         return self._noisy("ntm/crowd", np.array([weight]), 1 << bits, rho)[0] / (1 << bits)
 
@@ -136,7 +138,7 @@ class Course:
         rho = self.plan.losses[number]
         if not rho or not shape.clips_somebody(clip):
             return 0.0, 0.0
-        unit = 1 << _bits(rho)
+        unit = 1 << self._bits(rho)
         lost = self._noisy(f"ntm/lost/{number}", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
         return max(0.0, lost / unit), 1 / math.sqrt(2 * rho)
 
@@ -148,7 +150,6 @@ class Course:
         noisy: list[int] = self.noise.perform(call).tolist()
         return noisy
 
-
-def _bits(rho: Decimal) -> int:
-    """How fine one person can be cut for a sum with noise at this cost, whose variance must stay below 2^62."""
-    return max(0, min(20, (62 + math.floor(math.log2(2 * rho))) // 2))
+    def _bits(self, rho: Decimal) -> int:
+        """How fine one person can be cut for a sum with noise at this cost, whose variance must stay below 2^62."""
+        return max(0, min(_FINEST, self.plan.finest, (62 + math.floor(math.log2(2 * rho))) // 2))

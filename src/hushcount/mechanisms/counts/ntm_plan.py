@@ -106,7 +106,6 @@ class Settings:
     Attributes:
         lists: how many items of each person are weighed where items are named.
         primitive: the coin by which items are named.
-        rows: among how many of the largest counts peeling looks.
     """
 
     kappa: float = 1.85
@@ -115,7 +114,6 @@ class Settings:
     crowded: float = 0.45
     dropped: float = 1.3
     finest: int = 24
-    rows: int = 10_000
     lists: int = _LISTS
     primitive: Primitive = "ks"
     ladder: Ladder = field(default_factory=Ladder)
@@ -164,7 +162,7 @@ def plan_ntm(
         rough=part(parts.rough),
         losses=(part(parts.losses[0]), part(parts.losses[1])),
         ladder=fixed.ladder,
-        peeling=plan_pcr_batched(total, rows=fixed.rows, relative_error=relative_error),
+        peeling=plan_pcr_batched(total, relative_error=relative_error),
         rho=total.rho,
         delta=total.delta,
         cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),

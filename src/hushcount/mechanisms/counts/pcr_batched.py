@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hushcount.mechanisms.calibration import concentrated, root_above
 from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, most_delta, rank
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
@@ -50,11 +50,6 @@ class BatchedPlan:
     delta: Decimal
     cost: Cost
 
-    @property
-    def delta_level(self) -> Decimal:
-        """The delta of one level."""
-        return share(self.delta, self.levels)
-
 
 def plan_pcr_batched(
     budget: Budget,
@@ -90,10 +85,18 @@ def level_epsilon(plan: BatchedPlan, level: int) -> Decimal:
     return plan.epsilon_first * Decimal(2) ** (level // 4) * _ROOTS[level % 4]
 
 
+def level_delta(plan: BatchedPlan, level: int) -> Decimal:
+    """The delta of a level: an even share, and no more than bottom may have (`most_delta`)."""
+    return min(share(plan.delta, plan.levels), most_delta(level_epsilon(plan, level), plan.per_item_cap))
+
+
+def _odds(plan: BatchedPlan, level: int) -> float:
+    return math.log(plan.rows / float(level_delta(plan, level)))
+
+
 def level_variance(plan: BatchedPlan, level: int) -> Fraction:
     """The variance of a count of this level: the wanted share of the smallest count that is likely to be picked."""
-    odds = math.log(plan.rows / float(plan.delta_level))
-    smallest = 1 + odds / float(level_epsilon(plan, level))
+    smallest = 1 + _odds(plan, level) / float(level_epsilon(plan, level))
     return (Fraction(plan.relative_error / _MARGIN * smallest) * plan.per_item_cap) ** 2
 
 
@@ -111,9 +114,9 @@ def run_pcr_batched(histogram: Histogram, plan: BatchedPlan, noise: NoiseSource)
     """Select and count level by level, then spend what is left on counting everything again.
 
     Guarantee: delta-approximate rho-zCDP by the filter (PCR Theorems 5 and 6). A level is one unknown-domain draw: its
-    places are epsilon²/8-zCDP each, bottom's included, outside of one event of probability delta_level for the *whole*
+    places are epsilon²/8-zCDP each, bottom's included, outside of one event of probability level_delta for the *whole*
     draw, in which an item that one person moves into or out of the top rows beats bottom (the decomposition is in the
-    docs, "delta once for each draw"). Each count costs its 1/(2 sigma²), the second ones too. All is charged before it
+    docs, mechanisms/top.md). Each count costs its 1/(2 sigma²), the second ones too. All is charged before it
     is used.
     Assumes: one person adds at most cap to any one count; nothing about how many counts.
 
@@ -125,7 +128,7 @@ def run_pcr_batched(histogram: Histogram, plan: BatchedPlan, noise: NoiseSource)
     | nothing selected | nothing to count again: what is left stays unspent |
 
     Source: PCR Algorithms 1 and 2 with the corrections of `pcr`; Durfee and Rogers 2019 for the whole draw. Changed:
-    epsilon grows by 2^(1/4) from 0.002, sigma is (r/1.7)(1 + ln(rows/delta_level)/epsilon) and charged as it is, so it
+    epsilon grows by 2^(1/4) from 0.002, sigma is (r/1.7)(1 + ln(rows/level_delta)/epsilon) and charged as it is, so it
     needs no clamp (erratum 11); a second, independent count of everything with the rest.
     """
     purse = Purse(plan.rho, plan.delta)
@@ -153,13 +156,13 @@ def peel_counts(top: Ranking, plan: BatchedPlan, purse: Purse, noise: NoiseSourc
         run.left = np.setdiff1d(run.left, chosen, assume_unique=True)
         level += 1
     counts, stddevs = _counted_again(run)
-    # From the last epsilon only: the boundary count itself is private.
-    odds = math.log(plan.rows / float(plan.delta_level))
+    last = max(level - 1, 0)
     return Peeled(
         items=top.items[np.concatenate([*run.picked, run.left[:0]])],
         counts=counts,
         stddevs=stddevs,
-        cutoff=plan.per_item_cap * (1 + odds / float(level_epsilon(plan, max(level - 1, 0)))),
+        # From the last epsilon only: the boundary count itself is private.
+        cutoff=plan.per_item_cap * (1 + _odds(plan, last) / float(level_epsilon(plan, last))),
     )
 
 
@@ -182,14 +185,15 @@ def _select(run: _Run, level: int) -> Int64s:
     plan, purse = run.plan, run.purse
     selection = _selection_cost(plan, level)
     step = selection + _count_cost(plan, level_variance(plan, level), 1)
-    purse.pay(Cost.of(Failure(delta=plan.delta_level)))
+    delta = level_delta(plan, level)
+    purse.pay(Cost.of(Failure(delta=delta)))
     counts = run.top.counts[run.left]
     boundary = int(counts[min(plan.rows, len(counts) - 1)])
     rows = run.left[counts > boundary]
     contest = Contest(
         keys=run.keys.at(rows),
         counts=run.top.counts[rows],
-        bottom=(boundary + plan.per_item_cap, bottom_odds(plan.rows, Fraction(plan.delta_level))),
+        bottom=(boundary + plan.per_item_cap, bottom_odds(plan.rows, Fraction(delta))),
         epsilon=Fraction(level_epsilon(plan, level)),
         cap=plan.per_item_cap,
         most=purse.times(step),
@@ -251,12 +255,12 @@ def _count_cost(plan: BatchedPlan, variance: Fraction, times: int) -> Cost:
 def _level_cost(plan: BatchedPlan, level: int) -> Cost:
     """What must fit for a level to begin: its delta, one selection and one count."""
     one = _selection_cost(plan, level) + _count_cost(plan, level_variance(plan, level), 1)
-    return one + Cost.of(Failure(delta=plan.delta_level))
+    return one + Cost.of(Failure(delta=level_delta(plan, level)))
 
 
 def expect_pcr_batched(plan: BatchedPlan) -> Expectation:
     """For a few list lengths: the cut-off that the budget can reach, and the noise there."""
-    odds = math.log(plan.rows / float(plan.delta_level))
+    odds = _odds(plan, plan.levels - 1)
     each = 1 / 8 + (_MARGIN / plan.relative_error / odds) ** 2 / 2
     notes = []
     for length in (10, 100, 1000):
@@ -275,8 +279,8 @@ def _plan(budget: Budget, facts: Facts) -> BatchedPlan:
     return plan_pcr_batched(budget, facts.per_item_cap, relative_error=facts.aim)
 
 
-def _plan_small(budget: Budget, facts: Facts) -> BatchedPlan:
-    """Two rows, two levels to share delta, and a first epsilon with which both fit."""
+def small_pcr_batched(budget: Budget, facts: Facts) -> BatchedPlan:
+    """For the auditor: two rows, two levels to share delta, and a first epsilon with which both fit."""
     first = (concentrated(budget).rho * Decimal("1.2")).sqrt()
     return plan_pcr_batched(budget, facts.per_item_cap, rows=2, epsilon_first=first, relative_error=facts.aim, levels=2)
 
@@ -289,6 +293,6 @@ PCR_BATCHED = Mechanism(
     calibrate=_plan,
     run=run_pcr_batched,
     expect=expect_pcr_batched,
-    small=_plan_small,
+    small=small_pcr_batched,
     fetch=lambda plan: plan.fetched + 1,
 )
