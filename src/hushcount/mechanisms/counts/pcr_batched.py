@@ -239,7 +239,7 @@ def _counted_again(run: _Run) -> tuple[Int64s, npt.NDArray[np.float64]]:
         run.purse.pay(_count_cost(run.plan, factor * variances[level], len(rows)))
         second = _count(run, rows, f"again/{level}", factor * variances[level])
         weight = float(factor / (1 + factor))
-        counts.append(np.rint(weight * first + (1 - weight) * second).astype(np.int64))
+        counts.append(first + np.rint((1 - weight) * (second - first)).astype(np.int64))
         stddevs.append(np.full(len(rows), math.sqrt(float(variances[level]) * weight + 1 / 12)))
     return np.concatenate(counts), np.concatenate(stddevs)
 
