@@ -52,7 +52,7 @@ def test_count_prints_a_table_and_a_receipt(log):
     receipt = output.split("hushcount receipt ")[1].split()[0]
     paragraph = run("receipt", receipt).stdout
     assert "Each person in column 'reader'" in paragraph
-    assert json.loads(run("receipt", receipt, "--json").stdout)["mechanism"] == "pcr"
+    assert json.loads(run("receipt", receipt, "--json").stdout)["mechanism"] == "ntm"
 
 
 def test_no_greek_unless_asked(log):

@@ -27,6 +27,11 @@ _BOUNDED = {"max_items_per_user": 3}
 # Question, then everything that is said with it.
 QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("count", {}),
+    ("count", {"rho": "2", "delta": "1e-5"}),
+    ("count", {"method": "ntm-unclipped", "rho": "2", "delta": "1e-5"}),
+    ("count", {"method": "pcr-batched"}),
+    ("count", {"method": "pcr"}),
+    ("count", {"method": "pcr", "per_item_cap": 3}),
     ("count", {"preset": "generous"}),
     ("count", {"per_item_cap": 3}),
     ("count", {"where": "country = 'NZ' AND age >= 30"}),

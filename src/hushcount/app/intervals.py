@@ -18,6 +18,8 @@ def intervals(outcome: Outcome) -> tuple[Int64s, Int64s] | None:
     """
     if outcome.counts is None or outcome.noise_scale is None:
         return None
+    if outcome.low is not None and outcome.high is not None:
+        return outcome.low, outcome.high
     down, up = np.zeros_like(outcome.counts), np.zeros_like(outcome.counts)
     for scale in np.unique(outcome.noise_scale).tolist():
         rows = np.flatnonzero(outcome.noise_scale == scale)

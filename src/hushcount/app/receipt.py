@@ -67,6 +67,7 @@ class Receipt:
     rows: int
     private: bool
     consistent: bool
+    remark: str | None = None
 
     def to_json(self) -> str:
         """The receipt as JSON text, keys in a fixed order."""
@@ -124,6 +125,7 @@ def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetim
         rows=len(outcome.items),
         private=outcome.private,
         consistent=consistent,
+        remark=outcome.remark,
     )
 
 
@@ -217,6 +219,8 @@ def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
         lines.append(f"At most {receipt.max_items_per_user} items of each person were counted, chosen at random.")
     if receipt.cutoff is not None:
         lines.append(cutoff_sentence(receipt))
+    if receipt.remark:
+        lines.append(receipt.remark)
     lines.append("How many items were left out, and the true counts, were not released.")
     if receipt.consistent:
         lines.append("The same question on the same data gives this same answer.")

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.engines.clipping import BELOW_ONE
 from hushcount.engines.hashing import FIRST_SEED, PRIMES
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -25,6 +26,7 @@ _Bools = npt.NDArray[np.bool_]
 
 _P1, _P2, _P3, _P4, _P5 = (np.uint64(prime) for prime in PRIMES)
 _FIRST = np.uint64(FIRST_SEED)
+_BELOW_ONE = np.float64(BELOW_ONE)
 
 
 def _compiled(function: _Function) -> _Function:
@@ -296,3 +298,37 @@ def hash_integers(values: _Int64s, seed: np.uint64) -> _Int64s:
             digits[first] = np.uint8(45)
         hashes[row] = hash_text(digits, first, 20 - first, seed)
     return hashes
+
+
+@_compiled
+def add_losses(
+    offsets: _Int64s,
+    ids: _Int32s,
+    items: tuple[_Int64s, _Int64s],
+    clips: tuple[_Int64s, _Int64s],
+    grid: tuple[int, int],
+) -> _Int64s:
+    """What each clip takes away from all people together: `clipping.losses`, the same integers, in one pass."""
+    squares, of_item = items
+    of_clip, limits = clips
+    unit, grain = grid
+    lost = np.zeros(len(limits), np.int64)
+    sums = np.zeros(np.max(of_clip) + 1, np.int64)
+    least = np.min(limits)
+    for person in range(len(offsets) - 1):
+        total = 0
+        for place in range(offsets[person], offsets[person + 1]):
+            total += squares[ids[place]]
+        if total <= least:
+            continue
+        sums[:] = 0
+        for place in range(offsets[person], offsets[person + 1]):
+            sums[of_item[ids[place]]] += squares[ids[place]]
+        for segment in range(1, len(sums)):
+            sums[segment] += sums[segment - 1]
+        for number in range(len(limits)):
+            held = sums[of_clip[number]]
+            if held > limits[number]:
+                factor = np.sqrt(np.float64(limits[number]) / np.float64(held)) * _BELOW_ONE
+                lost[number] += min(unit, unit - np.int64(np.floor(np.float64(unit) * factor)) + grain)
+    return lost

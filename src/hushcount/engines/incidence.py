@@ -24,15 +24,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.engines import clipping
 from hushcount.engines.hashing import Role, role_keys, role_seed
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import (
     LARGEST,
     Bound,
+    Clip,
     Histogram,
     Int64s,
     Items,
+    Ranked,
     UniformWeights,
     UserLists,
     WeightedHistogram,
@@ -132,6 +135,54 @@ class MemoryIncidence:
         rows = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
         shown = rows if top is None else rows[: whole("top", top)]
         return Histogram(items=self.items[shown], counts=count[shown], complete=len(shown) == len(rows))
+
+    def everyone(self, rule: UniformWeights) -> int:
+        """What an item would weigh that everybody had."""
+        unit = 1 << whole("bits", rule.bits, most=61)
+        held = np.minimum(np.diff(self.offsets), rule.bound.max_items)
+        shares = held if rule.share == "held" else np.full_like(held, rule.bound.max_items)
+        lengths, people = np.unique(shares, return_counts=True)
+        steps = [_step(unit, length, rule.norm) for length in lengths.tolist()]
+        return sum(step * many for step, many in zip(steps, people.tolist(), strict=True))
+
+    def held(self, listed: Items) -> int:
+        """How many pairs of a person and a listed item there are."""
+        return int(np.bincount(self.ids, minlength=len(self.items))[_among(self.items, listed)].sum())
+
+    def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
+        """What each clip takes away, in units of one person."""
+        tables = clipping.segments(ranked, clips, self._ranks(ranked), unit=unit)
+        if len(self.ids) < _MANY_PAIRS:
+            return clipping.losses(self.offsets, self.ids, tables)
+        from hushcount.engines.bounding import add_losses
+
+        items, kept = (tables.squares, tables.of_item), (tables.of_clip, tables.limits)
+        parts = self._in_parts(
+            lambda part: add_losses(self._rows_of(part), self.ids, items, kept, (tables.unit, tables.grain))
+        )
+        total: Int64s = np.sum(parts, axis=0)
+        return total
+
+    def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
+        """For each of the first ranked items, the sum of what people add to it under a clip."""
+        clipping.check_clip(ranked, clip)
+        clipping.check_sums(ranked, len(self.users))
+        ranks = self._ranks(ranked)
+        counts = (ranks >= 0) & (ranks < clip.first)
+        amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
+        total = clipping.clipped(self.offsets, self.ids, amplitudes, clip.radius)
+        sums = np.zeros(clip.first, dtype=np.int64)
+        sums[ranks[counts]] = total[counts]
+        return sums
+
+    def largest(self, top: int) -> Histogram:
+        """People per item, nobody bounded: the `top` largest counts, ties by item."""
+        return self.histogram(top)
+
+    def _ranks(self, ranked: Ranked) -> Int64s:
+        """For each item which of the ranked ones it is; -1 for none."""
+        place = {item: rank for rank, item in enumerate(ranked.items.tolist())}
+        return np.array([place.get(item, -1) for item in self.items.tolist()], dtype=np.int64)
 
     def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
         """Which pairs stay under the bound, and how many for each person."""

@@ -63,10 +63,15 @@ def _choose_top(facts: Facts) -> Choice:
 def _choose_count(budget: Budget, facts: Facts) -> Choice:
     if facts.public_items is not None:
         return _narrowest(("known-laplace", "known-gaussian"), budget, facts)
+    if facts.max_items is None and facts.per_item_cap > 1:
+        return _sure(
+            "pcr-batched",
+            "nothing bounds how many items a person has, and rows count: counts are found level by level, until the "
+            "budget is used",
+        )
     if facts.max_items is None:
         return _sure(
-            "pcr",
-            "nothing bounds how many items a person has: counts are found one by one, until the budget is used",
+            "ntm", "nothing bounds how many items a person has: items are named first, then all are measured together"
         )
     rivals = ["gaussian-threshold", "unknown-laplace"]
     if facts.max_items <= MOST_TSGD and facts.per_item_cap == 1:

@@ -21,7 +21,7 @@ Planner: TypeAlias = Callable[[Budget, Facts], Plan]
 
 # Why a fact that a mechanism needs must be there, and why one that it does not take must not.
 _NEEDED: dict[Fact, str] = {
-    "max_items": "Use 'pcr' or 'sips', which need no bound, or declare one.",
+    "max_items": "Use 'ntm' or 'sips', which need no bound, or declare one.",
     "public_items": "It shows the items of a public list, and of no other.",
     "k": "It shows so many items.",
 }
@@ -31,7 +31,7 @@ _UNUSED: dict[Fact, str] = {
     "public_items": "It shows what it finds, on a list or not: a public list would change nothing.",
     "k": "It shows all that it can; a top list shows the first k.",
     "with_counts": "Only a top list has names with or without counts.",
-    "relative_error": "Only 'pcr' and 'plume-threshold' aim at a share of each count; say a number of people instead.",
+    "relative_error": "Only 'ntm', 'pcr' and 'plume-threshold' aim at a share of a count; say a number of people.",
 }
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.gaussian_threshold import GAUSSIAN_THRESHOLD
 from hushcount.mechanisms.counts.known_domain import KNOWN_GAUSSIAN, KNOWN_LAPLACE
+from hushcount.mechanisms.counts.ntm import NTM, NTM_UNCLIPPED
 from hushcount.mechanisms.counts.pcr import PCR
+from hushcount.mechanisms.counts.pcr_batched import PCR_BATCHED
 from hushcount.mechanisms.counts.plume import PLUME, PLUME_THRESHOLD
 from hushcount.mechanisms.counts.tsgd import TSGD, TSGD_PUBLIC
 from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_LAPLACE
@@ -24,7 +26,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
     SIPS_KS,
     *UNIONS,
     OPTIMAL,
+    NTM,
+    NTM_UNCLIPPED,
     PCR,
+    PCR_BATCHED,
     TSGD,
     TSGD_PUBLIC,
     GAUSSIAN_THRESHOLD,

@@ -5,7 +5,7 @@ Engines make these from data; mechanisms know nothing else. The bounds written h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -149,6 +149,42 @@ class UserLists:
     ids: npt.NDArray[np.int32]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Released items in an order, and how much each of them takes up of a person's room.
+
+    Attributes:
+        items: the items, each once, in order of rank. A released or public list, never the items observed (erratum 4).
+        amplitudes: positive integers, one for each; the sum of their squares is below 2^62.
+    """
+
+    items: Items
+    amplitudes: Int64s
+
+    def __post_init__(self) -> None:
+        _check_rows(self.items, self.amplitudes, least=1)
+        if sum(step * step for step in self.amplitudes.tolist()) >= LARGEST:
+            raise InvalidInput("the squares of amplitudes come to 2^62 or more, where sums of 64 bits end")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clip:
+    """The room that a person has: the amplitudes of what they hold, as a vector, are shortened to this length.
+
+    Of a person who holds ranked items with amplitudes A among the first `first`, s is the sum of A². If s is at most
+    radius², the person adds A to each. If not, they add floor(A g) with g = sqrt(radius²/s) (1 - 2^-40) in doubles,
+    whose five roundings come to less than 2^-50: so floor(A g) <= A sqrt(radius²/s), and what one person adds, as a
+    vector of integers, is never longer than `radius`.
+
+    Attributes:
+        first: how many of the ranked items count.
+        radius: the length.
+    """
+
+    first: int
+    radius: int
+
+
 class Incidence(Protocol):
     """A handle on who has what. Duplicated (person, item) rows count once."""
 
@@ -162,6 +198,34 @@ class Incidence(Protocol):
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Bounded lists for sequential policies; "frequency" puts each person's own most frequent items first."""
+        ...
+
+    def everyone(self, rule: UniformWeights) -> int:
+        """What an item would weigh that everybody had: the sum over people of the step that they give each item.
+
+        Lists are as long as they are, whatever the bound leaves out. One person adds at most one unit.
+        """
+        ...
+
+    def held(self, listed: Items) -> int:
+        """How many pairs of a person and a listed item there are; one person adds at most the length of the list."""
+        ...
+
+    def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
+        """For each clip, the part of everybody's items that it takes away, in units of one person.
+
+        The sum over people of 0 if they are not clipped, else of min(unit, unit - floor(unit g) + grain), where grain =
+        ceil(unit / least amplitude) makes up for the floors of `clipped`: so one person adds from 0 to `unit` to each,
+        and the clipped count of an item is below its true count by at most losses / unit people.
+        """
+        ...
+
+    def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
+        """For each of the first ranked items, the sum of what people add to it under a clip."""
+        ...
+
+    def largest(self, top: int) -> Histogram:
+        """People per item, nobody bounded: the `top` largest counts, ties by item."""
         ...
 
 

@@ -29,11 +29,14 @@ class Outcome:
         noise_bound: the noise is never further from zero than this; None if it has no bound.
         shown_above: for each count, the threshold that it had to exceed to be shown, where its own noise decided that;
             None if something else did.
+        low: lower ends of the 95 % intervals, where a mechanism knows more than the law of its noise; None if not.
+        high: upper ends, likewise.
         cutoff: items held by fewer people than about this many are unlikely to be named; from public facts or released
             values. Where people's lists are weighed, in people who hold nothing else: others count less. Where only the
             largest counts are looked at, in people more than the first item behind them has, which stays private.
         cost: what the run actually cost, at most what was reserved for it.
         private: False if the randomness was a fixed test seed.
+        remark: what a reader of the counts should know of them, from released values; None if nothing.
     """
 
     mechanism: str
@@ -46,3 +49,6 @@ class Outcome:
     private: bool
     noise_bound: int | None = None
     shown_above: Int64s | None = None
+    low: Int64s | None = None
+    high: Int64s | None = None
+    remark: str | None = None

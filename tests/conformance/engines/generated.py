@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hushcount.engines.filters import grammar
 from hushcount.model.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
-from hushcount.model.inputs import Bound
+from hushcount.model.inputs import Bound, Clip, Ranked
 
 # NUL cannot stand in text files and SQLite; everything else can.
 CHARACTERS = st.characters(exclude_characters="\x00", exclude_categories=("Cs",))
@@ -108,3 +108,15 @@ FILTER_TEXTS = st.recursive(
     max_leaves=5,
 ).map(spell)
 FILTERS = FILTER_TEXTS.map(grammar.read)
+
+
+@st.composite
+def clips(draw):
+    """A few ranked items, some of which occur, and clips for them: loose, tight, and everything between."""
+    items = draw(
+        st.lists(st.sampled_from(["a", "b", "c", "d", "e", "7", "x", ""]), min_size=1, max_size=6, unique=True)
+    )
+    steps = draw(st.lists(st.integers(1, 2**20), min_size=len(items), max_size=len(items)))
+    clip = st.builds(Clip, first=st.integers(1, len(items)), radius=st.integers(1, 2**21))
+    ranked = Ranked(items=np.array(items, dtype=object), amplitudes=np.array(steps, dtype=np.int64))
+    return ranked, draw(st.lists(clip, min_size=1, max_size=4))

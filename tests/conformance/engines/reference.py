@@ -21,7 +21,17 @@ from hushcount.engines.text import grams
 from hushcount.errors import InvalidParameter
 from hushcount.model.columns import Column, Kind
 from hushcount.model.identities import Identity, Sighting
-from hushcount.model.inputs import Bound, Histogram, Items, UniformWeights, UserLists, WeightedHistogram
+from hushcount.model.inputs import (
+    Bound,
+    Clip,
+    Histogram,
+    Int64s,
+    Items,
+    Ranked,
+    UniformWeights,
+    UserLists,
+    WeightedHistogram,
+)
 from hushcount.model.queries import Description, Selection, TextItems
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 
@@ -67,7 +77,7 @@ class ReferenceEngine:
     def histogram(self, selection: Selection, *, bound: Bound | None = None, top: int | None = None) -> Histogram:
         """Each person's kept items, each with as many rows as there are up to the cap, added up and sorted."""
         incidence = self._incidence(selection)
-        held = incidence.held if bound is None else incidence.bounded(bound)
+        held = incidence.lists_of if bound is None else incidence.bounded(bound)
         total: Counter[str] = Counter()
         for own in held.values():
             for item, times in own.items():
@@ -117,13 +127,13 @@ class ReferenceEngine:
 class ReferenceIncidence:
     """Person to item to how often."""
 
-    held: Mapping[str, Counter[str]]
+    lists_of: Mapping[str, Counter[str]]
 
     def bounded(self, bound: Bound) -> dict[str, Counter[str]]:
         """Each person's allowed items with the smallest hashes, in text order; people in the order of their hash."""
         kept = {}
-        for person in sorted(self.held, key=lambda person: (_hash(person, bound.salt, b"order"), person)):
-            own = self.held[person]
+        for person in sorted(self.lists_of, key=lambda person: (_hash(person, bound.salt, b"order"), person)):
+            own = self.lists_of[person]
             ranked = sorted((_pair_hash(person, item, bound.salt), item) for item in own if _is_allowed(item, bound))
             chosen = sorted(item for _, item in ranked[: bound.max_items])
             kept[person] = Counter({item: own[item] for item in chosen})
@@ -163,6 +173,50 @@ class ReferenceIncidence:
             offsets=np.cumsum([0, *map(len, lists)], dtype=np.int64),
             ids=np.array([position[item] for own in lists for item in own], dtype=np.int32),
         )
+
+    def everyone(self, rule: UniformWeights) -> int:
+        """One person after another."""
+        unit = 2**rule.bits
+        lengths = [min(len(own), rule.bound.max_items) for own in self.lists_of.values()]
+        shares = lengths if rule.share == "held" else [rule.bound.max_items] * len(lengths)
+        return sum(unit // share if rule.norm == 1 else math.isqrt(unit * unit // share) for share in shares)
+
+    def held(self, listed: Items) -> int:
+        """How many pairs have a listed item."""
+        return sum(item in set(listed) for own in self.lists_of.values() for item in own)
+
+    def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
+        """One clip after another, one person after another."""
+        grain = -(-unit // min(ranked.amplitudes.tolist()))
+        lost = []
+        for clip in clips:
+            factors = [factor for _, factor in self._people(ranked, clip) if factor is not None]
+            lost.append(sum(min(unit, unit - math.floor(unit * factor) + grain) for factor in factors))
+        return np.array(lost, dtype=np.int64)
+
+    def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
+        """One person after another."""
+        total = [0] * clip.first
+        for held, factor in self._people(ranked, clip):
+            for rank, step in held.items():
+                total[rank] += step if factor is None else math.floor(step * factor)
+        return np.array(total, dtype=np.int64)
+
+    def _people(self, ranked: Ranked, clip: Clip) -> Iterator[tuple[dict[int, int], float | None]]:
+        """Of each person the amplitudes by rank, and the factor by which they are clipped; None if they are not."""
+        steps = list(zip(ranked.items.tolist(), ranked.amplitudes.tolist(), strict=True))[: clip.first]
+        for own in self.lists_of.values():
+            held = {rank: step for rank, (item, step) in enumerate(steps) if item in own}
+            square = sum(step * step for step in held.values())
+            over = square > clip.radius**2
+            yield held, math.sqrt(float(clip.radius**2) / float(square)) * (1 - 2.0**-40) if over else None
+
+    def largest(self, top: int) -> Histogram:
+        """As the engine's histogram."""
+        total = Counter(item for own in self.lists_of.values() for item in own)
+        shown = sorted(total.items(), key=lambda row: (-row[1], row[0]))[:top]
+        counts = np.array([count for _, count in shown], dtype=np.int64)
+        return Histogram(items=_objects([item for item, _ in shown]), counts=counts, complete=len(total) <= top)
 
 
 _KINDS: dict[type, Kind] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from hushcount.engines.duckdb import counting
 from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidInput, InvalidParameter, UnknownColumn
-from hushcount.model.inputs import Bound, UniformWeights
+from hushcount.model.inputs import Bound, Clip, Ranked, UniformWeights
 from hushcount.model.queries import Selection, TextItems
-from tests.conformance.engines.generated import BOUNDS, CHARACTERS, FILTERS, tables
+from tests.conformance.engines.generated import BOUNDS, CHARACTERS, FILTERS, clips, tables
 from tests.conformance.engines.openers import OPENERS, SPARK, open_reference
 from tests.conformance.engines.plain import rows
 from tests.conformance.engines.reference import ReferenceEngine
@@ -22,6 +23,10 @@ from tests.conformance.engines.reference import ReferenceEngine
 SELECTION = Selection(user="user", item="item")
 RULES = st.builds(UniformWeights, bound=BOUNDS, norm=st.sampled_from([1, 2]), share=st.sampled_from(["held", "bound"]))
 EMPTY = {"user": [], "item": [], "age": [], "tag": [], "day": []}
+TWO = (
+    Ranked(items=np.array(["a", "b"], dtype=object), amplitudes=np.array([3, 4], dtype=np.int64)),
+    [Clip(first=2, radius=5)],
+)
 # The folder is made once for all examples; each writes its files anew.
 SEARCH = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -83,6 +88,23 @@ def test_incidences_agree(opened, columns, rule):
     assert rows(ours.counts(rule.bound)) == rows(theirs.counts(rule.bound))
     for order in ("key", "frequency"):
         assert lists(ours.lists(rule.bound, order)) == lists(theirs.lists(rule.bound, order))
+
+
+@SEARCH
+@given(columns=tables(items=("few texts", "integer")), rule=RULES, clipped=clips(), top=st.integers(1, 4))
+@example(
+    columns=EMPTY, rule=UniformWeights(bound=Bound(max_items=1, salt=b"s"), norm=2, share="held"), clipped=TWO, top=1
+)
+def test_clipped_sums_agree(opened, columns, rule, clipped, top):
+    """What a clip leaves and what it takes, what an item of everybody weighs, listed pairs, and the largest counts."""
+    ours, theirs = opened(columns).incidence(SELECTION), ReferenceEngine(columns).incidence(SELECTION)
+    ranked, clips = clipped
+
+    assert ours.losses(ranked, clips, unit=2**20).tolist() == theirs.losses(ranked, clips, unit=2**20).tolist()
+    assert ours.clipped(ranked, clips[0]).tolist() == theirs.clipped(ranked, clips[0]).tolist()
+    assert ours.everyone(rule) == theirs.everyone(rule)
+    assert ours.held(ranked.items) == theirs.held(ranked.items)
+    assert rows(ours.largest(top)) == rows(theirs.largest(top))
 
 
 @SEARCH

@@ -31,7 +31,7 @@ from hushcount.model.inputs import Bound, UniformWeights
 from hushcount.model.queries import Selection, TextItems
 from hushcount.noise.source import KeyedSource, NoiseContext
 from tests.conformance.engines import plain
-from tests.conformance.engines.generated import BOUNDS, FILTERS, tables
+from tests.conformance.engines.generated import BOUNDS, FILTERS, clips, tables
 from tests.conformance.engines.openers import SPARK, TEXTS_OF_ALL_KINDS, spark_frame
 from tests.conformance.engines.plain import rows
 from tests.conformance.engines.reference import ReferenceEngine
@@ -79,6 +79,29 @@ def test_spark_agrees_with_the_reference(kind, examples, tmp_path):
             assert rows(ours.histogram(filtered)) == rows(theirs.histogram(filtered))
         with ours.asking(str):
             assert rows(ours.incidence(SELECTION).weights(rule)) == rows(theirs.incidence(SELECTION).weights(rule))
+
+    search()
+
+
+def test_clipped_sums_are_the_same_on_spark(tmp_path):
+    """What clips leave and take, what an item of everybody weighs, listed pairs and the largest counts."""
+
+    @settings(SEARCH, max_examples=3)
+    @given(columns=tables(items=("few texts", "text")), bound=BOUNDS, clipped=clips())
+    def search(columns, bound, clipped):
+        ranked, chosen = clipped
+        rule = UniformWeights(bound=bound, norm=2, share="held")
+        engine = SPARK["spark parquet"](columns, tmp_path)
+        with engine.asking(str):
+            ours, theirs = engine.incidence(SELECTION), ReferenceEngine(columns).incidence(SELECTION)
+
+            assert (
+                ours.losses(ranked, chosen, unit=2**20).tolist() == theirs.losses(ranked, chosen, unit=2**20).tolist()
+            )
+            assert ours.clipped(ranked, chosen[0]).tolist() == theirs.clipped(ranked, chosen[0]).tolist()
+            assert ours.everyone(rule) == theirs.everyone(rule)
+            assert ours.held(ranked.items) == theirs.held(ranked.items)
+            assert rows(ours.largest(2)) == rows(theirs.largest(2))
 
     search()
 

@@ -100,7 +100,7 @@ def test_every_method_by_name(mechanism):
 
 def test_a_method_of_another_question_is_refused():
     """Asking `count` for a vocabulary mechanism lists those that count."""
-    with pytest.raises(InvalidParameter, match="one that answers 'count': pcr"):
+    with pytest.raises(InvalidParameter, match="one that answers 'count': ntm"):
         ask(method="sips")
 
 

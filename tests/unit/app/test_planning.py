@@ -18,8 +18,8 @@ def planned(question="count", **options):
 
 
 def test_default_choices():
-    """Without more facts: pcr counts, hybrid-top lists, sips names."""
-    assert planned().mechanism.name == "pcr"
+    """Without more facts: ntm counts, hybrid-top lists, sips names."""
+    assert planned().mechanism.name == "ntm"
     assert planned("top", k=5).mechanism.name == "hybrid-top"
     assert planned("vocab").mechanism.name == "sips"
 
@@ -34,7 +34,7 @@ def test_error_in_people_solves_the_price():
 
 
 def test_error_as_a_share_goes_to_the_mechanism():
-    """A wanted relative error is the one that pcr aims at."""
+    """A wanted relative error is the one that ntm aims at."""
     assert planned(error="5%").plan.relative_error == pytest.approx(0.05)
 
 
@@ -73,9 +73,9 @@ def test_estimates_say_price_and_accuracy(question, options):
 @pytest.mark.parametrize(
     ("question", "options", "text"),
     [
-        ("count", {"k": 5}, "k = 5 .* left out for 'pcr'"),
-        ("count", {"counts": False}, "with_counts = False .* left out for 'pcr'"),
-        ("count", {"method": "pcr", "max_items_per_user": 3}, "max_items = 3 .* left out for 'pcr'"),
+        ("count", {"k": 5}, "k = 5 .* left out for 'ntm'"),
+        ("count", {"counts": False}, "with_counts = False .* left out for 'ntm'"),
+        ("count", {"method": "pcr", "max_items_per_user": 3}, "max_items = 3 .* left out for 'ntm'"),
         ("count", {"method": "tsgd", "max_items_per_user": 3, "keys": ["a"]}, "public_items = 'a list' .* 'tsgd'"),
         ("count", {"max_items_per_user": 1, "error": "10%"}, "relative_error = 0.1 .* say a number of people instead"),
         ("top", {"k": 2, "max_items_per_user": 3}, "max_items = 3 .* left out for 'hybrid-top'"),

@@ -25,7 +25,7 @@ BUDGETS = pytest.mark.parametrize("budget", [RHO, EPSILON], ids=["rho", "epsilon
     [
         ("top", True, None, "known-gumbel"),
         ("top", False, None, "hybrid-top"),
-        ("count", False, None, "pcr"),
+        ("count", False, None, "ntm"),
     ],
 )
 def test_the_cells_of_linkedins_table(budget, question, public, max_items, name):

@@ -41,7 +41,7 @@ WHOLE_HISTOGRAM = {"optimal", "tsgd", "tsgd-public", "gaussian-threshold"} | {
     "known-gaussian",
     "known-gumbel",
 }
-CUT_HISTOGRAM = {"pcr", "unknown-laplace", "unknown-gumbel"}
+CUT_HISTOGRAM = {"pcr", "pcr-batched", "unknown-laplace", "unknown-gumbel"}
 BUDGET = rho_budget("0.5", "1e-6")
 
 
@@ -134,7 +134,7 @@ def test_a_histogram_cut_where_the_plan_says_gives_the_same_release(name):
     """The rows that a plan asks for are enough: what is behind them changes nothing; one row fewer is refused."""
     mechanism = find(name)
     plan = replace(plan_of(mechanism, rho_budget(5, "1e-2")), rows=8)
-    if name == "pcr":
+    if name.startswith("pcr"):
         plan = replace(plan, fetched=16)
     data = made_histogram()
     rows = mechanism.fetch(plan)
@@ -165,7 +165,7 @@ def test_ties_with_the_boundary_are_never_shown(name):
     """Where all items beyond the rows tie, none of them is shown, however many people have them."""
     mechanism = find(name)
     plan = replace(plan_of(mechanism, rho_budget(5, "1e-2")), rows=8)
-    if name == "pcr":
+    if name.startswith("pcr"):
         plan = replace(plan, fetched=16)
     data = histogram([f"item {n}" for n in range(40)], [10_000] * 40)
 

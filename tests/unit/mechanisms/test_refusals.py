@@ -120,7 +120,7 @@ def test_max_items_must_be_a_positive_whole_number(max_items):
 @pytest.mark.parametrize("name", sorted(NEED_A_BOUND))
 def test_bounded_mechanisms_need_a_declared_bound(name):
     """Without max_items they are refused, and the text names mechanisms that need none."""
-    with pytest.raises(InvalidParameter, match=f"declared for '{name}'.*'pcr' or 'sips'"):
+    with pytest.raises(InvalidParameter, match=f"declared for '{name}'.*'ntm' or 'sips'"):
         plan(name, Facts(public_items=PUBLIC, k=2))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from hushcount.audit.twins.ledger import LEDGER_TWINS, LedgerTwin
 from hushcount.audit.twins.lists import LIST_TWINS
+from hushcount.audit.twins.named import NAMED_TWINS
 from hushcount.audit.twins.noise import NOISE_TWINS
 from hushcount.audit.twins.policies import POLICY_TWINS
 from hushcount.audit.twins.rankings import RANKING_TWINS
@@ -25,5 +26,6 @@ TWINS: tuple[Twin | LedgerTwin, ...] = (
     *UNION_TWINS,
     *POLICY_TWINS,
     *STEEPEST_TWINS,
+    *NAMED_TWINS,
     *LEDGER_TWINS,
 )

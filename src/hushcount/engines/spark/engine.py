@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -22,6 +22,7 @@ from hushcount.engines.checking import check_selection
 from hushcount.engines.engine import refuse_sequential
 from hushcount.engines.hashing import Role, role_keys
 from hushcount.engines.identities import rows_identity
+from hushcount.engines.spark import clipped
 from hushcount.engines.spark.recognising import add_cells, fingerprint, see
 from hushcount.engines.spark.selected import select_rows
 from hushcount.engines.spark.session import Session, attempt, mapped, ship_package, watched
@@ -32,9 +33,11 @@ from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import (
     LARGEST,
     Bound,
+    Clip,
     Histogram,
     Int64s,
     Items,
+    Ranked,
     Shown,
     UniformWeights,
     UserLists,
@@ -296,6 +299,39 @@ class SparkIncidence:
         over = F.col("held") > F.lit(whole("max_items", bound.max_items, most=LARGEST)).cast("bigint")
         return [allowed.where(~over), _ranked(allowed.where(over), bound)]
 
+    def everyone(self, rule: UniformWeights) -> int:
+        """What an item would weigh that everybody had: one sum over people."""
+        from pyspark.sql import functions as F
+
+        most = F.lit(rule.bound.max_items).cast("bigint")
+        lengths = self.pairs.groupBy("person").agg(F.least(F.first("held"), most).alias("length"))
+        people = lengths.select((F.col("length") if rule.share == "held" else most).alias("share"))
+        steps = people.select(_step(1 << whole("bits", rule.bits, most=_FINEST), rule.norm).alias("step"))
+        return int(attempt(self.name, lambda: steps.agg(F.sum("step")).collect())[0][0] or 0)
+
+    def held(self, listed: Items) -> int:
+        """How many pairs of a person and a listed item there are."""
+        known = _matched(self.session, self.pairs, listed.tolist(), keep=True)
+        return int(attempt(self.name, known.count))
+
+    def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
+        """What each clip takes away, in units of one person."""
+        return clipped.losses(self.name, self._ranked(ranked), ranked, clips, unit=unit)
+
+    def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
+        """For each of the first ranked items, the sum of what people add to it under a clip."""
+        return clipped.clipped(self.name, self._ranked(ranked), ranked, clip)
+
+    def largest(self, top: int) -> Histogram:
+        """People per item, nobody bounded: the `top` largest counts, ties by item."""
+        from pyspark.sql import functions as F
+
+        counts = self.pairs.groupBy("item").agg(F.count(F.lit(1)).alias("value"))
+        return SparkCounts(name=self.name, frame=counts).largest(whole("top", top))
+
+    def _ranked(self, ranked: Ranked) -> _Frame:
+        return clipped.ranked_lists(self.session, self.pairs, ranked)
+
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Refused: people cannot be visited one after another here."""
         del bound, order
@@ -361,12 +397,8 @@ def _listed(session: Session, items: Items | list[str]) -> _Frame:
     """A public or released list as a DataFrame of distinct items. What is no Unicode text is in no Spark table."""
     import pyarrow as pa
 
-    texts = [text for text in dict.fromkeys(items) if text.isascii() or _encodes(text)]
+    texts = [text for text in dict.fromkeys(items) if text.isascii() or clipped.encodes(text)]
     return session.createDataFrame(pa.table({"item": pa.array(texts, pa.string())}))
-
-
-def _encodes(text: str) -> bool:
-    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _step(unit: int, norm: Literal[1, 2]) -> Any:  # noqa: ANN401  a column

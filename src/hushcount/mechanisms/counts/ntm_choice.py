@@ -1,0 +1,96 @@
+"""NTM's choice: how many items to count, and how much of a person's list may count, by the exponential mechanism."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from hushcount.mechanisms.calibration import root_below
+from hushcount.mechanisms.counts.ntm_shape import Shape
+from hushcount.model.costs import BoundedRange, Cost
+from hushcount.model.inputs import Clip, Int64s
+from hushcount.noise.calls import Peel, Reach
+
+# What one person counts in a loss.
+UNIT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ladder:
+    """How candidates follow one another, from the one under which nobody is clipped to ever rougher ones.
+
+    Attributes:
+        growth: by how much the number of items grows from step to step, until all are in.
+        shrinking: what is left of the room at each step from there on.
+        steps: how many such steps.
+        worth: a step is worth the loss of this share of a person's worth of the smallest count.
+        least: a step's log-prior at least, and
+        most: at most.
+    """
+
+    growth: float = 1.05
+    shrinking: float = 0.9
+    steps: int = 39
+    worth: float = 0.02
+    least: float = 0.25
+    most: float = 1.5
+
+
+def candidates(shape: Shape, room: float, ladder: Ladder) -> tuple[Clip, ...]:
+    """The clips to choose from, from public and released values only.
+
+    `room` is B* = 2 rho eta²: with it the last item's noise is the share eta of its predicted count. The first
+    candidate has as many items as fit without clipping anybody, and at least one.
+    """
+    squares, all_items = shape.squares, len(shape)
+    wanted = [shape.radius(first, room) for first in range(1, all_items + 1)]
+    fits = [int(square) <= radius**2 for square, radius in zip(squares, wanted, strict=True)]
+    first = max(fits.index(False) if False in fits else all_items, 1)
+    found = [shape.unclipped(first)]
+    while first < all_items:
+        first = min(all_items, max(first + 1, math.floor(first * ladder.growth)))
+        found.append(Clip(first=first, radius=wanted[first - 1]))
+    last = found[-1].radius
+    shrunk = (max(1, math.floor(last * ladder.shrinking ** (step / 2))) for step in range(1, ladder.steps + 1))
+    return (*found, *(Clip(first=all_items, radius=radius) for radius in shrunk))
+
+
+def log_priors(shape: Shape, clips: tuple[Clip, ...], epsilon: float, ladder: Ladder) -> list[float]:
+    """Lambda of each candidate: the sum over it and those before of clip(epsilon worth P_k, least, most)."""
+    steps = [
+        min(max(epsilon * ladder.worth * float(shape.predictions[clip.first - 1]), ladder.least), ladder.most)
+        for clip in clips
+    ]
+    return list(itertools.accumulate(steps))
+
+
+def choice_epsilon(rho: Decimal) -> Decimal:
+    """Epsilon = sqrt(8 rho), rounded down: one choice of bounded range epsilon is epsilon²/8-zCDP."""
+    return Decimal(root_below(8 * Fraction(rho)))
+
+
+def choice_cost(rho: Decimal) -> Cost:
+    """What a choice costs."""
+    return Cost.of(BoundedRange(epsilon=choice_epsilon(rho)))
+
+
+def choice_call(purpose: str, losses: Int64s, priors: list[float], epsilon: Decimal) -> Peel:
+    """The draw: candidate j with weight exp(Lambda_j - epsilon losses_j / UNIT).
+
+    One person more raises every loss by something from 0 to UNIT, so all log-weights move the same way by at most
+    epsilon: range epsilon. A score such as -|loss - goal| would move both ways, and have twice the range.
+    """
+    middle = (max(priors) + min(priors)) / 2
+    return Peel(
+        purpose=purpose,
+        keys=None,
+        values=-losses,
+        reach=Reach(spread=UNIT),
+        rate=Fraction(epsilon) / UNIT,
+        # Any positive numbers will do as priors, as long as both neighbours have the same.
+        priors={row: Fraction(math.exp(prior - middle)) for row, prior in enumerate(priors)},
+        most=1,
+    )

@@ -1,0 +1,155 @@
+"""One course of NTM: the steps that meet private values, each paid before it is drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from hushcount.mechanisms.counts.ntm_choice import (
+    UNIT,
+    candidates,
+    choice_call,
+    choice_cost,
+    choice_epsilon,
+    log_priors,
+)
+from hushcount.mechanisms.counts.ntm_plan import NtmPlan
+from hushcount.mechanisms.counts.ntm_shape import Floats, Shape
+from hushcount.mechanisms.counts.purse import Purse
+from hushcount.mechanisms.selection.union import name_items
+from hushcount.model.amounts import charge
+from hushcount.model.costs import Cost, DiscreteGaussian
+from hushcount.model.inputs import Bound, Clip, Incidence, Int64s, Items, UniformWeights
+from hushcount.noise.calls import AddGaussian, Reach
+from hushcount.noise.source import NoiseSource
+
+# A mean is thought to be at least so many standard deviations of its noise.
+_LEAST_MEAN = 1.5
+# One person is cut into no finer parts.
+_FINEST = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What one round named, and the mean count of it, as far as it was released."""
+
+    items: Items
+    mean: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Noisy counts of some items under a clip.
+
+    Attributes:
+        items: the items.
+        counts: their counts, with noise; below the true ones, apart from it, by at most what was lost.
+        stddevs: of the noise of each.
+        lost: what the clip takes away, in people, as it was released; zero for certain if nobody can be clipped.
+        lost_stddev: of the noise of `lost`.
+        smallest: the smallest count that was predicted for one of them.
+    """
+
+    items: Items
+    counts: Floats
+    stddevs: Floats
+    lost: float
+    lost_stddev: float
+    smallest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """A run under way."""
+
+    incidence: Incidence
+    plan: NtmPlan
+    noise: NoiseSource
+    purse: Purse
+
+    def crowd(self) -> float:
+        """What an item would weigh that everybody had, with noise; one person adds one at most."""
+        rho, one = self.plan.crowd, self.plan.rounds[0]
+        bound, bits = Bound(max_items=one.max_items, salt=self.noise.salt("ntm/crowd")), self._bits(rho)
+        weight = self.incidence.everyone(UniformWeights(bound=bound, norm=2, share="held", bits=bits))
+        return self._noisy("ntm/crowd", np.array([weight]), 1 << bits, rho)[0] / (1 << bits)
+
+    def name(self, number: int, before: list[Group]) -> Group | None:
+        """What the round of this number names beside what was named before, if anything, and its mean count."""
+        plan, one = self.plan, self.plan.rounds[number]
+        self.purse.pay(one.cost)
+        without = np.concatenate([group.items for group in before]) if before else None
+        named = name_items(self.incidence, one, self.noise, without=without, purpose=f"ntm/names/{number}")
+        if not len(named):
+            return None
+        named = np.sort(named)
+        mean = self._mean(named, number) if plan.means[number] else one.threshold
+        return Group(items=named, mean=min([mean, *(group.mean for group in before)]))
+
+    def _mean(self, named: Items, number: int) -> float:
+        """The mean count: a person is in each of these items once at most, so moves the sum by their number."""
+        rho = self.plan.means[number]
+        total = np.array([self.incidence.held(named)])
+        noisy = self._noisy(f"ntm/mean/{number}", total, len(named), rho)[0] / len(named)
+        return max(noisy, _LEAST_MEAN / math.sqrt(2 * rho))
+
+    def choose(self, shape: Shape, *, room: float, number: int) -> Clip:
+        """How many of the items to count, and under which clip: the first or the second choice."""
+        plan = self.plan
+        clips = candidates(shape, room, plan.ladder)
+        if not plan.clips:
+            return clips[0]
+        rho = plan.choices[number]
+        self.purse.pay(choice_cost(rho))
+        epsilon = choice_epsilon(rho)
+        losses = self.incidence.losses(shape.ranked, clips, unit=UNIT)
+        call = choice_call(
+            f"ntm/choice/{number}", losses, log_priors(shape, clips, float(epsilon), plan.ladder), epsilon
+        )
+        return clips[int(self.noise.perform(call)[0])]
+
+    def measure(self, shape: Shape, clip: Clip, *, rho: Decimal, number: int) -> Measured:
+        """The counts of the first items under a clip: one person moves the sums by its radius at most, in l2."""
+        items, steps = shape.ranked.items[: clip.first], shape.ranked.amplitudes[: clip.first]
+        lost, lost_stddev = self._lost(shape, clip, number)
+        self.purse.pay(Cost.of(DiscreteGaussian(rho=charge(rho))))
+        call = AddGaussian(
+            purpose=f"ntm/counts/{number}",
+            keys=self.noise.identify(items),
+            values=self.incidence.clipped(shape.ranked, clip),
+            reach=Reach(l2=clip.radius),
+            variance=Fraction(clip.radius) ** 2 / (2 * Fraction(rho)),
+        )
+        return Measured(
+            items=items,
+            counts=self.noise.perform(call) / steps,
+            stddevs=math.sqrt(call.variance) / steps,
+            lost=lost,
+            lost_stddev=lost_stddev,
+            smallest=float(shape.predictions[clip.first - 1]),
+        )
+
+    def _lost(self, shape: Shape, clip: Clip, number: int) -> tuple[float, float]:
+        """What a clip takes away, with noise, and the deviation of the noise; nothing is bought where it is zero."""
+        rho = self.plan.losses[number]
+        if not rho or not shape.clips_somebody(clip):
+            return 0.0, 0.0
+        unit = 1 << self._bits(rho)
+        lost = self._noisy(f"ntm/lost/{number}", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
+        return max(0.0, lost / unit), 1 / math.sqrt(2 * rho)
+
+    def _noisy(self, purpose: str, values: Int64s, reach: int, rho: Decimal) -> list[int]:
+        """Sums over people that belong to no item, paid for and drawn."""
+        self.purse.pay(Cost.of(DiscreteGaussian(rho=charge(rho))))
+        variance = Fraction(reach) ** 2 / (2 * Fraction(rho))
+        call = AddGaussian(purpose=purpose, keys=None, values=values, reach=Reach(l2=reach), variance=variance)
+        noisy: list[int] = self.noise.perform(call).tolist()
+        return noisy
+
+    def _bits(self, rho: Decimal) -> int:
+        """How fine one person can be cut for a sum with noise at this cost, whose variance must stay below 2^62."""
+        return max(0, min(_FINEST, self.plan.finest, (62 + math.floor(math.log2(2 * rho))) // 2))

@@ -1,0 +1,169 @@
+"""The plan of NTM: how a budget is shared out over its steps, and the numbers of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+from hushcount.mechanisms.calibration import concentrated
+from hushcount.mechanisms.counts.ntm_choice import Ladder
+from hushcount.mechanisms.counts.pcr_batched import BatchedPlan, plan_pcr_batched
+from hushcount.mechanisms.selection.union import Primitive, UnionPlan, plan_union
+from hushcount.model.amounts import share
+from hushcount.model.budgets import Budget, RhoBudget
+from hushcount.model.costs import Concentrated, Cost, Failure
+
+# As many items of each person are weighed as hardly anybody has: bounding costs names, and weights need some bound.
+_LISTS = 3000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Shares of rho; what they leave is for the final counts. Delta goes to the names, in the proportion of `names`.
+
+    Attributes:
+        crowd: of the number that decides between naming and peeling.
+        names: of each naming round.
+        first: how many of these rounds are always run; the others only if there is room for more names.
+        means: of the mean count of what each round names.
+        choices: of the choice before the rough counts, and of the one before the final counts.
+        rough: of the rough counts.
+        losses: of what the clip takes away from rough and from final counts.
+    """
+
+    crowd: Fraction = Fraction(1, 100)
+    names: tuple[Fraction, ...] = (
+        *(Fraction(13, 100) * Fraction(part, 21) for part in (1, 4, 16)),
+        Fraction(15, 100),
+        Fraction(25, 100),
+    )
+    first: int = 3
+    means: tuple[Fraction, ...] = (
+        *(Fraction(15, 1000) * Fraction(part, 39) for part in (3, 9, 27)),
+        Fraction(15, 1000),
+        Fraction(15, 1000),
+    )
+    choices: tuple[Fraction, Fraction] = (Fraction(3, 100), Fraction(3, 100))
+    rough: Fraction = Fraction(10, 100)
+    losses: tuple[Fraction, Fraction] = (Fraction(4, 1000), Fraction(26, 1000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NtmPlan:
+    """Amounts of rho for each step, the naming rounds, and what the counts aim at.
+
+    Attributes:
+        clips: whether a person's list may be clipped; if not, as many items are counted as need no clip.
+        relative_error: the share of a count by which it may be off.
+        kappa: the noise aimed at is relative_error / kappa of the count.
+        rough_noise: the noise aimed at in rough counts, as a share of the count.
+        spread: how far, as a share, a count is thought to be from the mean of its group before it was measured.
+        crowded: naming is given up if an item needs more than this share of all people, as far as they weigh.
+        dropped: a count is not shown if its noise is so many times what was aimed at.
+        finest: no grid of a measurement has more bits.
+        peeling: what is done instead of naming.
+    """
+
+    name: str
+    max_items: None
+    clips: bool
+    relative_error: float
+    kappa: float
+    rough_noise: float
+    spread: float
+    crowded: float
+    dropped: float
+    finest: int
+    rounds: tuple[UnionPlan, ...]
+    first: int
+    crowd: Decimal
+    means: tuple[Decimal, ...]
+    choices: tuple[Decimal, Decimal]
+    rough: Decimal
+    losses: tuple[Decimal, Decimal]
+    ladder: Ladder
+    peeling: BatchedPlan
+    rho: Decimal
+    delta: Decimal
+    cost: Cost
+
+    @property
+    def final_noise(self) -> float:
+        """The noise aimed at in final counts, as a share of the count."""
+        return self.relative_error / self.kappa
+
+    @property
+    def least(self) -> Fraction:
+        """A measurement costs at least so much of rho: grids are laid out for it."""
+        return Fraction(self.rough or self.rho) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What of a plan is not a share of the budget; see `NtmPlan`.
+
+    Attributes:
+        lists: how many items of each person are weighed where items are named.
+        primitive: the coin by which items are named.
+    """
+
+    kappa: float = 1.85
+    rough_noise: float = 0.2
+    spread: float = 0.7
+    crowded: float = 0.45
+    dropped: float = 1.3
+    finest: int = 24
+    lists: int = _LISTS
+    primitive: Primitive = "ks"
+    ladder: Ladder = field(default_factory=Ladder)
+
+
+def plan_ntm(
+    budget: Budget,
+    *,
+    clips: bool = True,
+    relative_error: float = 0.1,
+    shares: Shares | None = None,
+    settings: Settings | None = None,
+) -> NtmPlan:
+    """Share out the budget. Under (epsilon, delta) half of delta is for failures, half for the conversion."""
+    parts, fixed, total = shares or Shares(), settings or Settings(), concentrated(budget)
+
+    def part(fraction: Fraction) -> Decimal:
+        return share(total.rho, 1 / fraction) if fraction else Decimal(0)
+
+    named = sum(parts.names)
+    rounds = tuple(
+        plan_union(
+            "weighted",
+            fixed.primitive,
+            RhoBudget(part(one), share(total.delta, named / one)),
+            max_items=fixed.lists,
+        )
+        for one in parts.names
+    )
+    return NtmPlan(
+        name="ntm" if clips else "ntm-unclipped",
+        max_items=None,
+        clips=clips,
+        relative_error=relative_error,
+        kappa=fixed.kappa,
+        rough_noise=fixed.rough_noise,
+        spread=fixed.spread,
+        crowded=fixed.crowded,
+        dropped=fixed.dropped,
+        finest=fixed.finest,
+        rounds=rounds,
+        first=parts.first,
+        crowd=part(parts.crowd),
+        means=tuple(part(one) for one in parts.means),
+        choices=(part(parts.choices[0]), part(parts.choices[1])),
+        rough=part(parts.rough),
+        losses=(part(parts.losses[0]), part(parts.losses[1])),
+        ladder=fixed.ladder,
+        peeling=plan_pcr_batched(total, relative_error=relative_error),
+        rho=total.rho,
+        delta=total.delta,
+        cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),
+    )
