@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -23,7 +22,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.ladders.certificate import OUTWARDS, Floats
 from hushcount.mechanisms.ladders.profiles import Profile, profiles
 from hushcount.mechanisms.ladders.steps import Allowance, grid, staircase
-from hushcount.model.amounts import float_below
+from hushcount.model.amounts import float_below, share
 from hushcount.model.inputs import Int64s
 from hushcount.noise.chances import Chances
 
@@ -38,13 +37,12 @@ def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tupl
     Guarantee: an item's chance with a person of d items and without, q <= p, has p <= step_d(q) in each table, and so in
     the largest of them: steps never fall with q. So one round is delta-approximate and D_a <= rho a for 1 < a <= cap.
     """
-    shapes = profiles(max_items)
+    # Without a cap all profiles climb alike, and the first gives everybody most.
+    shapes = profiles(max_items)[: 1 if cap == math.inf else None]
     if _expected_length(rho, delta, shapes) > _LONGEST:
         return ()
     lengths = sorted({length for shape in shapes for _, length in shape.rungs})
-    allowances = [
-        Allowance(rho=float_below(Fraction(rho) / d), delta=split_delta(delta, d), cap=cap) for d in lengths
-    ]
+    allowances = [Allowance(rho=float_below(share(rho, d)), delta=split_delta(delta, d), cap=cap) for d in lengths]
     places = grid(allowances[-1].delta)
     rows = dict(zip(lengths, staircase(allowances, places), strict=True))
     made = []
@@ -53,7 +51,7 @@ def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tupl
         bounds = np.array([rows[length] for _, length in shape.rungs])
         table = _climbed(weights, bounds, places)
         check(table, weights, bounds, places)
-        made.append((shape, Chances(table.tobytes())))
+        made.append((shape, Chances(table.astype(np.float64).tobytes())))
     return tuple(made)
 
 
