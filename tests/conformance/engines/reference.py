@@ -21,7 +21,16 @@ from hushcount.engines.text import grams
 from hushcount.errors import InvalidParameter
 from hushcount.model.columns import Column, Kind
 from hushcount.model.identities import Identity, Sighting
-from hushcount.model.inputs import Bound, Histogram, Items, UniformWeights, UserLists, WeightedHistogram
+from hushcount.model.inputs import (
+    Bound,
+    Histogram,
+    Items,
+    LengthWeights,
+    SummedItems,
+    UniformWeights,
+    UserLists,
+    WeightedHistogram,
+)
 from hushcount.model.queries import Description, Selection, TextItems
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 
@@ -142,6 +151,18 @@ class ReferenceIncidence:
         return WeightedHistogram(
             items=_objects(names), weights=np.array([total[name] for name in names], dtype=np.int64), unit=unit
         )
+
+    def sums(self, rule: LengthWeights) -> SummedItems:
+        """One person after another, column by column."""
+        total: dict[str, list[int]] = {}
+        for own in self.bounded(rule.bound).values():
+            for item in own:
+                sums = total.setdefault(item, [0] * len(rule.columns))
+                for column, weights in enumerate(rule.columns):
+                    sums[column] += weights[len(own) - 1]
+        names = sorted(total)
+        rows = np.array([total[name] for name in names], dtype=np.int64).reshape(len(names), len(rule.columns))
+        return SummedItems(items=_objects(names), sums=rows)
 
     def counts(self, bound: Bound) -> Histogram:
         """How many people keep each item."""

@@ -225,7 +225,7 @@ def moves(one: AnyCall, two: AnyCall) -> Iterator[Move]:
 
 
 def _moved_by_length(one: AnyCall, two: AnyCall, by_length: Sequence[Sequence[int]]) -> Move:
-    """How many rows moved, beside the longest list whose weights explain the move of every one of them, in all columns."""
+    """How many rows moved, beside the longest list whose weights explain the move of each, in all columns."""
     after = dict(zip(labels(two), two.values.tolist(), strict=True))
     pairs = [(row, after[label]) for label, row in zip(labels(one), one.values.tolist(), strict=True) if label in after]
     moved = [tuple(abs(to - was) for was, to in zip(*pair, strict=True)) for pair in pairs if pair[0] != pair[1]]

@@ -1,8 +1,8 @@
-"""Profiles: how much a person with d items adds to each of them, in whole numbers; four ways that favour different data.
+"""Profiles: how much a person with d items adds to each of them, in whole numbers; four ways, for different data.
 
 A profile that falls more slowly with d gives people with long lists more say, one that is flat for short lists gives
-people with few items no more than those with ten or thirty. No one is best for all data, and the largest of several keep
-probabilities is as private as each (`tables`), so several are tried at once.
+people with few items no more than those with ten or thirty. No one is best for all data, and the largest of several
+keep probabilities is as private as each (`tables`), so several are tried at once.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Steps: how far one person may lift an item's keep probability, for every probability to lift it from.
 
-A person with d items may spend rho/d and delta_d = 1 - (1 - delta)^(1/d) on each of them. U(q) is the largest p for which
-the coins p and q are within rho/d (`certificate`), and
+A person with d items may spend rho/d and delta_d = 1 - (1 - delta)^(1/d) on each of them. U(q) is the largest p for
+which the coins p and q are within rho/d (`certificate`), and
 
     step(q) = delta_d + (1 - delta_d) U(q / (1 - delta_d)),     step(0) = delta_d,
 
 is the largest probability with the person where it is q without: both coins are then mixtures of parts of weight
-1 - delta_d that are within the allowance and of parts that may differ. U is concave, since what is within an allowance is
-convex, so that straight lines between points under it stay under it; and symmetric: with q -> p also 1 - p -> 1 - q is
-within.
+1 - delta_d that are within the allowance and of parts that may differ. U is concave, since what is within an allowance
+is convex, so that straight lines between points under it stay under it; and symmetric: with q -> p also
+1 - p -> 1 - q is within.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Allowance:
 
 
 def grid(least: float) -> Floats:
-    """Where steps are tabulated: zero, probabilities from below `least` to almost one, closer around a half, and one."""
+    """Where steps are tabulated: zero, from below `least` to almost one, closer together around a half, and one."""
     below = _probability(_lower_odds(least))
     return np.concatenate(([0.0], below, [0.5], 1 - below[::-1], [1.0]))
 

@@ -1,12 +1,11 @@
 """Tables: for each profile, the keep probability of an item by the sum of what its people add, as steep as allowed.
 
-    table[0] = 0;   table[j] = the least over d with W_d <= j of step_d(table[j - W_d]);   then the largest monotone table
-    below that.
+    table[0] = 0;   table[j] = the least of step_d(table[j - W_d]) over d with W_d <= j;
 
-So one person with d items lifts an item from q to at most step_d(q), whatever the sum was before, which is all that
-privacy needs (`steps`), and more cannot be allowed. The table is built in doubles from proven lower bounds of the steps and
-then checked as it is, entry by entry and length by length: each double is an exact number, and it is the number that the
-coin is tossed with.
+and then the largest monotone table below that. So one person with d items lifts an item from q to at most step_d(q),
+whatever the sum was before, which is all that privacy needs (`steps`). The table is built in doubles from proven lower
+bounds of the steps and then checked as it is, entry by entry and length by length: each double is an exact number, and
+it is the number that the coin is tossed with.
 """
 
 from __future__ import annotations
@@ -28,28 +27,36 @@ from hushcount.noise.chances import Chances
 
 # Longer tables are not made: where noise asks for so many people, they gain nothing over the KS curve.
 _LONGEST = 1 << 17
+# Longer lists have so many different weights that certifying all of their steps would take long.
+_MOST_ITEMS = 1000
+# A double just below one cannot tell probabilities apart that differ by much less.
+_LEAST_DELTA = 1e-12
 
 
 @lru_cache(maxsize=64)
 def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tuple[tuple[Profile, Chances], ...]:
-    """A certified table for each profile; none where they would be too long to be of use.
+    """A certified table for each profile; none where they would be too long, or have too many steps to certify.
 
-    Guarantee: an item's chance with a person of d items and without, q <= p, has p <= step_d(q) in each table, and so in
-    the largest of them: steps never fall with q. So one round is delta-approximate and D_a <= rho a for 1 < a <= cap.
+    Guarantee: an item's chance q without a person of d items and p with them have q <= p <= step_d(q) in each table,
+    and so in the largest of them, since steps never fall with q. So with probability 1 - delta one round tells no more
+    than D_a <= rho a for all orders 1 < a <= cap.
     """
     # Without a cap all profiles climb alike, and the first gives everybody most.
-    shapes = profiles(max_items)[: 1 if cap == math.inf else None]
-    if _expected_length(rho, delta, shapes) > _LONGEST:
+    shapes = profiles(min(max_items, _MOST_ITEMS))[: 1 if cap == math.inf else None]
+    least = split_delta(delta, max_items)
+    if max_items > _MOST_ITEMS or least < _LEAST_DELTA or _expected_length(rho, least, shapes) > _LONGEST:
         return ()
     lengths = sorted({length for shape in shapes for _, length in shape.rungs})
     allowances = [Allowance(rho=float_below(share(rho, d)), delta=split_delta(delta, d), cap=cap) for d in lengths]
-    places = grid(allowances[-1].delta)
+    places = grid(least)
     rows = dict(zip(lengths, staircase(allowances, places), strict=True))
     made = []
     for shape in shapes:
         weights = np.array([weight for weight, _ in shape.rungs])
         bounds = np.array([rows[length] for _, length in shape.rungs])
         table = _climbed(weights, bounds, places)
+        if table[-1] < 1:
+            return ()
         check(table, weights, bounds, places)
         made.append((shape, Chances(table.astype(np.float64).tobytes())))
     return tuple(made)
@@ -106,8 +113,7 @@ def _climbed(weights: Int64s, bounds: Floats, places: Floats) -> Floats:
     return steepest[: int(np.searchsorted(steepest, 1.0)) + 1]
 
 
-def _expected_length(rho: Decimal, delta: Decimal, shapes: tuple[Profile, ...]) -> float:
+def _expected_length(rho: Decimal, delta: float, shapes: tuple[Profile, ...]) -> float:
     """About twice the sum at which an item is named with even chance, by the tail bound of Gaussian noise."""
-    longest = len(shapes[0].weights)
-    deviations = math.sqrt(-2 * math.log(split_delta(delta, longest)))
+    deviations = math.sqrt(-2 * math.log(delta))
     return 2 * shapes[0].weights[0] * (1 + deviations / math.sqrt(2 * float(rho)))
