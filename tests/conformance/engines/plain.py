@@ -34,7 +34,9 @@ def summed(answer):
     """Items with their sums, in the order of the items."""
 
     def told(block):
-        words = [f"{','.join(map(str, row))} {item}" for item, row in zip(block.items, block.sums.tolist(), strict=True)]
+        words = [
+            f"{','.join(map(str, row))} {item}" for item, row in zip(block.items, block.sums.tolist(), strict=True)
+        ]
         return np.array(words, dtype=object)
 
     parts = [text.partition(" ") for text in answer.each(told)]

@@ -20,9 +20,7 @@ NEVER = 1e6
 
 def ladders(*tables, threshold=NEVER):
     """Ladders of these tables, and a curve that is as good as zero unless it is told otherwise."""
-    return Ladders(
-        tables=tuple(Chances(table.tobytes()) for table in tables), unit=4, stddev=1.0, threshold=threshold
-    )
+    return Ladders(tables=tuple(Chances(table.tobytes()) for table in tables), unit=4, stddev=1.0, threshold=threshold)
 
 
 def test_the_largest_chance_of_a_row_counts():
