@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from hushcount.accounting import basic, normal, zcdp
 from hushcount.audit.keep_curve import steepest_keep
+from hushcount.audit.keep_ladders import ladder_keep, steepest_step
 from hushcount.model.amounts import charge
 from hushcount.model.costs import Approximate, BoundedRange, Concentrated, Cost, DiscreteGaussian, Event, Gaussian, Pure
 from hushcount.noise import enclosures
@@ -23,6 +24,7 @@ from hushcount.noise.calls import (
     AddLaplace,
     AddTruncated,
     AnyCall,
+    KeepByLadders,
     KeepByTable,
     KeepGaussian,
     KeepKs,
@@ -35,6 +37,8 @@ _Priced: TypeAlias = tuple[Event, int] | None
 
 # What the accountants' own rounding can add up to.
 _ROUNDING = 1e-9
+# Steps are compared at some orders in plain doubles.
+_STEPS_ROUNDING = 1e-6
 _TABLE = 2**128
 
 
@@ -88,7 +92,7 @@ def shown_alone(call: AnyCall, rows: Sequence[int]) -> float:
         return 0.0
     # 1 - product of (1 - p), without losing the digits of small p.
     hidden = math.fsum(
-        math.log1p(-p) if p < 1 else -math.inf for p in (coin(call, int(call.values[row])) for row in rows)
+        math.log1p(-p) if p < 1 else -math.inf for p in (coin(call, call.values[row].tolist()) for row in rows)
     )
     return -math.expm1(hidden)
 
@@ -105,6 +109,16 @@ def broken_table(call: AnyCall, charged: Cost) -> str | None:
         if max(high - growth * low, (_TABLE - low) - growth * (_TABLE - high)) > slack:
             return f"the chances of {people} and {people + 1} people differ by more than ({events[0].epsilon}, delta)"
     return None
+
+
+def broken_ladder(call: AnyCall) -> str | None:
+    """In words, if one person's step on a table or on the curve tells more than the call says it does."""
+    if not isinstance(call, KeepByLadders):
+        return None
+    found = steepest_step(call)
+    if found.share <= 1 + _STEPS_ROUNDING:
+        return None
+    return f"{found.where}: one person tells {found.share:.4g} times what '{call.purpose}' pays for"
 
 
 def _before_bottom(call: Peel, rows: Sequence[int]) -> float:
@@ -175,13 +189,15 @@ _PRICES: dict[type, Callable[[Any, int], _Priced]] = {
     KeepKs: _priced_curve,
     KeepLaplace: _priced_laplace_coins,
     KeepByTable: _by_table,
+    KeepByLadders: lambda call, _: (Concentrated(rho=call.rho), 1),
     Peel: _priced_order,
 }
-_COINS: dict[type, Callable[[Any, int], float]] = {
+_COINS: dict[type, Callable[[Any, Any], float]] = {
     KeepGaussian: lambda call, value: normal.tail((call.threshold - value / call.unit) / call.stddev),
     KeepKs: lambda call, value: steepest_keep((value / call.unit - call.threshold) / call.stddev),
     KeepLaplace: lambda call, value: _laplace_tail((call.threshold - value / call.unit) / call.scale),
     KeepByTable: lambda call, value: call.table[min(max(value, 0), len(call.table) - 1)] / _TABLE,
+    KeepByLadders: ladder_keep,
 }
 
 

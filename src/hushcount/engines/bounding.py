@@ -193,6 +193,23 @@ def add_steps(offsets: _Int64s, ids: _Int32s, keep: _Bools, steps: _Int64s, n_it
 
 
 @_compiled
+def add_rows(
+    offsets: _Int64s, ids: _Int32s, keep: _Bools, held: _Int64s, weights: _Int64s, n_items: int
+) -> tuple[_Int64s, _Bools]:
+    """As `add_steps`, several sums at once: to each kept item a person adds the row of `weights` for what they hold."""
+    total = np.zeros((n_items, weights.shape[1]), np.int64)
+    seen = np.zeros(n_items, np.bool_)
+    for person in range(len(offsets) - 1):
+        row = weights[held[person]]
+        for place in range(offsets[person], offsets[person + 1]):
+            if keep[place]:
+                for column in range(len(row)):
+                    total[ids[place], column] += row[column]
+                seen[ids[place]] = True
+    return total, seen
+
+
+@_compiled
 def gather(offsets: _Int64s, keep: _Bools, held: _Int64s, order: _Int64s, values: _Ints) -> tuple[_Int64s, _Ints]:
     """Offsets, and the value of each kept pair, people in `order`."""
     starts = np.zeros(len(order) + 1, np.int64)

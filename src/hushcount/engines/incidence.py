@@ -35,7 +35,9 @@ from hushcount.model.inputs import (
     Histogram,
     Int64s,
     Items,
+    LengthWeights,
     Ranked,
+    SummedItems,
     UniformWeights,
     UserLists,
     WeightedHistogram,
@@ -94,6 +96,23 @@ class MemoryIncidence:
         total = np.sum([weights for weights, _ in found], axis=0)
         seen = np.logical_or.reduce([items for _, items in found])
         return WeightedHistogram(items=self.items[seen], weights=total[seen], unit=unit)
+
+    def sums(self, rule: LengthWeights) -> SummedItems:
+        """Sums of what everyone adds after bounding, in text order."""
+        from hushcount.engines.bounding import add_rows
+
+        keep, held = self._bounded(rule.bound)
+        # Who holds nothing adds nothing, to nothing.
+        weights = np.zeros((rule.bound.max_items + 1, len(rule.columns)), dtype=np.int64)
+        weights[1:] = np.array(rule.columns, dtype=np.int64).T
+        if len(self.users) * int(weights.max()) >= LARGEST:
+            raise InvalidInput("sums of such weights could reach 2^62 for this many people; use smaller ones")
+        found = self._in_parts(
+            lambda part: add_rows(self._rows_of(part), self.ids, keep, held[part], weights, len(self.items))
+        )
+        total = np.sum([sums for sums, _ in found], axis=0)
+        seen = np.logical_or.reduce([items for _, items in found])
+        return SummedItems(items=self.items[seen], sums=total[seen])
 
     def counts(self, bound: Bound) -> Histogram:
         """How many people hold each item after bounding, in text order. Always complete."""

@@ -82,9 +82,9 @@ def _choose_count(budget: Budget, facts: Facts) -> Choice:
 def _choose_vocab(budget: Budget, facts: Facts) -> Choice:
     if facts.max_items is None or facts.max_items > MOST_OPTIMAL:
         return _sure(
-            "sips", "a person may have many items: items named in one round make room for rarer ones in the next"
+            "ladder", "a person may have many items: items named in one round make room for rarer ones in the next"
         )
-    return _lowest(["optimal", "weighted-gaussian"], budget, facts, bound=facts.max_items)
+    return _lowest(["optimal", "weighted-gaussian", "ladder"], budget, facts, bound=facts.max_items)
 
 
 def _sure(name: str, reason: str) -> Choice:

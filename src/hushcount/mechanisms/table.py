@@ -12,6 +12,7 @@ from hushcount.mechanisms.counts.plume import PLUME, PLUME_THRESHOLD
 from hushcount.mechanisms.counts.tsgd import TSGD, TSGD_PUBLIC
 from hushcount.mechanisms.counts.unknown_domain import UNKNOWN_LAPLACE
 from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.mechanisms.selection.ladder import LADDER
 from hushcount.mechanisms.selection.optimal import OPTIMAL
 from hushcount.mechanisms.selection.sips import SIPS, SIPS_KS
 from hushcount.mechanisms.selection.union import UNIONS
@@ -22,6 +23,7 @@ from hushcount.mechanisms.weighting.policy import refuse_l1_descent_for_gaussian
 from hushcount.model.queries import Question
 
 MECHANISMS: tuple[Mechanism, ...] = (
+    LADDER,
     SIPS,
     SIPS_KS,
     *UNIONS,

@@ -105,6 +105,35 @@ class Weights(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SummedItems:
+    """Items and what their people add to them, by several rules at once: one row for each item, a column for a rule.
+
+    Every item of every bounded list is here, once.
+    """
+
+    items: Items
+    sums: Int64s
+
+    def __post_init__(self) -> None:
+        if self.sums.ndim != 2:
+            raise InvalidInput("sums must have a row for each item and a column for each rule")
+        for column in range(self.sums.shape[1]):
+            _check_rows(self.items, self.sums[:, column], least=0)
+
+    def each(self, step: Callable[[SummedItems], Items]) -> Items:
+        """See `Sums`."""
+        return step(self)
+
+
+class Sums(Protocol):
+    """All items and their sums, perhaps spread over many machines. `SummedItems` are those in memory."""
+
+    def each(self, step: Callable[[SummedItems], Items]) -> Items:
+        """As `Weights.each`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
     """How each person's items are bounded, by that person's own items and a salt only (errata 28, 34, 38).
 
@@ -133,6 +162,23 @@ class UniformWeights:
     norm: Literal[1, 2]
     share: Literal["held", "bound"]
     bits: int = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthWeights:
+    """Each person adds to each of their d bounded items `columns[c][d - 1]`, in every column c at once.
+
+    All columns go by the same bounded list and the same d: proofs about the largest of several sums rest on it.
+    """
+
+    bound: Bound
+    columns: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.columns or any(len(column) != self.bound.max_items for column in self.columns):
+            raise InvalidInput("every column needs a weight for each length up to the bound")
+        if any(not 0 <= weight < LARGEST for column in self.columns for weight in column):
+            raise InvalidInput("weights must be from 0 up to 2^62")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +236,10 @@ class Incidence(Protocol):
 
     def weights(self, rule: UniformWeights) -> Weights:
         """Sum of everyone's uniform weights after bounding. Sums do not depend on the order of people."""
+        ...
+
+    def sums(self, rule: LengthWeights) -> Sums:
+        """Sums of what everyone adds after bounding, by several rules at once. They do not depend on any order."""
         ...
 
     def counts(self, bound: Bound) -> Counts:

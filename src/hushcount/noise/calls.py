@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -19,6 +20,7 @@ import numpy as np
 from hushcount.model.inputs import Int64s, Items
 from hushcount.noise import coins as keep
 from hushcount.noise.bernoulli import Bools
+from hushcount.noise.chances import Ladders
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.gumbel import Candidates, peel
 from hushcount.noise.laplace import discrete_laplace
@@ -40,6 +42,8 @@ class Reach:
         l1: the sum of all moves.
         l2: the root of the sum of their squares.
         spread: the largest move less the smallest, both with their sign; zero counts as a move.
+        by_length: for values that have several columns: who holds d items moves d rows at the most, each of them by
+            the d-th of these numbers in every column.
     """
 
     each: int | None = None
@@ -47,6 +51,7 @@ class Reach:
     l1: int | None = None
     l2: int | None = None
     spread: int | None = None
+    by_length: tuple[tuple[int, ...], ...] | None = None
 
 
 class Call(Protocol[T_co]):
@@ -217,6 +222,28 @@ class KeepByTable:
     def draw(self, source: NoiseSource) -> Bools:
         """One coin for each value."""
         return keep.toss_by_table(_draws(self, source), self.values, self.table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepByLadders:
+    """Yes with the largest chance that several tables and the steepest curve give a row of values, one column each.
+
+    Guarantee: given the reach, with probability 1 - delta no row shows more than D_a <= rho a for all orders
+    1 < a <= cap: what the tables are certified for, and the curve holds.
+    """
+
+    purpose: str
+    keys: ItemKeys | None
+    values: Int64s
+    reach: Reach
+    ladders: Ladders
+    rho: Decimal
+    delta: Decimal
+    cap: float
+
+    def draw(self, source: NoiseSource) -> Bools:
+        """One coin for each row."""
+        return self.ladders.toss(_draws(self, source), self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,3 +28,16 @@ def rows(answer):
         return [item for item, _ in ranked], [value for _, value in ranked], answer.complete
     told = sorted((item, int(weight)) for weight, _, item in (text.partition(" ") for text in answer.each(weighed)))
     return [item for item, _ in told], [weight for _, weight in told], None
+
+
+def summed(answer):
+    """Items with their sums, in the order of the items."""
+
+    def told(block):
+        words = [
+            f"{','.join(map(str, row))} {item}" for item, row in zip(block.items, block.sums.tolist(), strict=True)
+        ]
+        return np.array(words, dtype=object)
+
+    parts = [text.partition(" ") for text in answer.each(told)]
+    return sorted((item, tuple(map(int, sums.split(",")))) for sums, _, item in parts)

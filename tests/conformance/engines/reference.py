@@ -27,7 +27,9 @@ from hushcount.model.inputs import (
     Histogram,
     Int64s,
     Items,
+    LengthWeights,
     Ranked,
+    SummedItems,
     UniformWeights,
     UserLists,
     WeightedHistogram,
@@ -152,6 +154,18 @@ class ReferenceIncidence:
         return WeightedHistogram(
             items=_objects(names), weights=np.array([total[name] for name in names], dtype=np.int64), unit=unit
         )
+
+    def sums(self, rule: LengthWeights) -> SummedItems:
+        """One person after another, column by column."""
+        total: dict[str, list[int]] = {}
+        for own in self.bounded(rule.bound).values():
+            for item in own:
+                sums = total.setdefault(item, [0] * len(rule.columns))
+                for column, weights in enumerate(rule.columns):
+                    sums[column] += weights[len(own) - 1]
+        names = sorted(total)
+        rows = np.array([total[name] for name in names], dtype=np.int64).reshape(len(names), len(rule.columns))
+        return SummedItems(items=_objects(names), sums=rows)
 
     def counts(self, bound: Bound) -> Histogram:
         """How many people keep each item."""

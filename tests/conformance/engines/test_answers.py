@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hushcount.engines.duckdb import counting
 from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidInput, InvalidParameter, UnknownColumn
-from hushcount.model.inputs import Bound, Clip, Ranked, UniformWeights
+from hushcount.model.inputs import Bound, Clip, LengthWeights, Ranked, UniformWeights
 from hushcount.model.queries import Selection, TextItems
 from tests.conformance.engines.generated import BOUNDS, CHARACTERS, FILTERS, clips, tables
 from tests.conformance.engines.openers import OPENERS, SPARK, open_reference
-from tests.conformance.engines.plain import rows
+from tests.conformance.engines.plain import rows, summed
 from tests.conformance.engines.reference import ReferenceEngine
 
 SELECTION = Selection(user="user", item="item")
@@ -86,8 +86,17 @@ def test_incidences_agree(opened, columns, rule):
 
     assert rows(ours.weights(rule)) == rows(theirs.weights(rule))
     assert rows(ours.counts(rule.bound)) == rows(theirs.counts(rule.bound))
+    by_length = columns_of(rule.bound)
+    assert summed(ours.sums(by_length)) == summed(theirs.sums(by_length))
     for order in ("key", "frequency"):
         assert lists(ours.lists(rule.bound, order)) == lists(theirs.lists(rule.bound, order))
+
+
+def columns_of(bound):
+    """Three columns of weights that differ for every length, one of them large."""
+    lengths = range(1, bound.max_items + 1)
+    columns = (tuple(7 * d for d in lengths), tuple(2**40 // d for d in lengths), tuple(d % 2 for d in lengths))
+    return LengthWeights(bound=bound, columns=columns)
 
 
 @SEARCH

@@ -33,8 +33,9 @@ from hushcount.noise.source import KeyedSource, NoiseContext
 from tests.conformance.engines import plain
 from tests.conformance.engines.generated import BOUNDS, FILTERS, clips, tables
 from tests.conformance.engines.openers import SPARK, TEXTS_OF_ALL_KINDS, spark_frame
-from tests.conformance.engines.plain import rows
+from tests.conformance.engines.plain import rows, summed
 from tests.conformance.engines.reference import ReferenceEngine
+from tests.conformance.engines.test_answers import columns_of
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 from tests.local_spark import local_spark
 from tests.unit.mechanisms.made_inputs import PUBLIC, rows_of_people
@@ -78,7 +79,9 @@ def test_spark_agrees_with_the_reference(kind, examples, tmp_path):
         if _all_typed(columns):
             assert rows(ours.histogram(filtered)) == rows(theirs.histogram(filtered))
         with ours.asking(str):
-            assert rows(ours.incidence(SELECTION).weights(rule)) == rows(theirs.incidence(SELECTION).weights(rule))
+            held, by_length = ours.incidence(SELECTION), columns_of(bound)
+            assert rows(held.weights(rule)) == rows(theirs.incidence(SELECTION).weights(rule))
+            assert summed(held.sums(by_length)) == summed(theirs.incidence(SELECTION).sums(by_length))
 
     search()
 

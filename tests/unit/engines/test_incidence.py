@@ -22,7 +22,7 @@ from hushcount.engines import bounding, hashing
 from hushcount.engines import incidence as incidence_module
 from hushcount.engines.incidence import encoded_incidence, incidence
 from hushcount.errors import InvalidInput, InvalidParameter
-from hushcount.model.inputs import LARGEST, Bound, UniformWeights
+from hushcount.model.inputs import LARGEST, Bound, LengthWeights, UniformWeights
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 
 ROWS = st.lists(
@@ -117,6 +117,32 @@ def test_weights_equal_a_slow_recomputation(rows, bound, norm, share, bits):
 
     assert as_dict(got) == dict(expected)
     assert got.unit == 2**bits
+
+
+@given(ROWS, bounds(), st.lists(st.integers(0, 2**40), min_size=18, max_size=18))
+def test_sums_equal_a_slow_recomputation(rows, bound, numbers):
+    """Each person adds the same row of weights, that of how many items they keep, to each of them."""
+    columns = tuple(tuple(numbers[column::3][: bound.max_items]) for column in range(3))
+    expected = {}
+    for items in slow_bounded(rows, bound).values():
+        for item in items:
+            sums = expected.setdefault(item, [0, 0, 0])
+            for column in range(3):
+                sums[column] += columns[column][len(items) - 1]
+    got = of(rows).sums(LengthWeights(bound=bound, columns=columns))
+
+    assert dict(zip(got.items.tolist(), got.sums.tolist(), strict=True)) == expected
+    assert got.items.tolist() == sorted(got.items.tolist())
+
+
+def test_sums_that_could_wrap_and_columns_that_do_not_fit_are_refused():
+    """A weight for each length, none negative, and no sum that reaches 2^62."""
+    bound = Bound(max_items=2, salt=b"s")
+    with pytest.raises(InvalidInput, match=r"could reach 2\^62"):
+        of([("p", "a"), ("q", "a")]).sums(LengthWeights(bound=bound, columns=((2**61, 1),)))
+    for columns in ((), ((1,),), ((1, 2, 3),), ((1, -1),), ((LARGEST, 1),)):
+        with pytest.raises(InvalidInput):
+            LengthWeights(bound=bound, columns=columns)
 
 
 @given(ROWS, bounds())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from hushcount.noise.calls import (
     AddGaussian,
     AddLaplace,
     AddTruncated,
+    KeepByLadders,
     KeepByTable,
     KeepGaussian,
     KeepKs,
@@ -20,12 +22,14 @@ from hushcount.noise.calls import (
     Reach,
     items_of,
 )
+from hushcount.noise.chances import Chances, Ladders
 from hushcount.noise.gumbel import Candidates, peel
 from hushcount.noise.laplace import discrete_laplace
 from hushcount.noise.source import SeededSource
 
 NAMES = np.array([f"item {n}" for n in range(60)], dtype=object)
 VALUES = np.arange(60, dtype=np.int64)
+CHANCES = Chances((np.arange(70) / 80).tobytes())
 LAWS = {
     "laplace": (AddLaplace, {"rate": Fraction(1, 9)}),
     "gaussian": (AddGaussian, {"variance": Fraction(50)}),
@@ -33,6 +37,15 @@ LAWS = {
     "keep gaussian": (KeepGaussian, {"unit": 8, "stddev": 2.0, "threshold": 4.0}),
     "keep ks": (KeepKs, {"unit": 8, "stddev": 2.0, "threshold": 4.0}),
     "keep laplace": (KeepLaplace, {"unit": 8, "scale": 2.0, "threshold": 4.0}),
+    "keep ladders": (
+        KeepByLadders,
+        {
+            "ladders": Ladders(tables=(CHANCES,), unit=8, stddev=2.0, threshold=9.0),
+            "rho": Decimal(1),
+            "delta": Decimal("0.1"),
+            "cap": 16.0,
+        },
+    ),
     "keep table": (KeepByTable, {"table": tuple(n << 122 for n in range(65))}),
 }
 
@@ -40,7 +53,8 @@ LAWS = {
 def call(name, source, rows=slice(None), **more):
     """One call on some of the items."""
     kind, law = LAWS[name]
-    return kind(purpose="p", keys=source.identify(NAMES[rows]), values=VALUES[rows], reach=Reach(), **law, **more)
+    values = np.stack([VALUES[rows], VALUES[rows]], axis=1) if kind is KeepByLadders else VALUES[rows]
+    return kind(purpose="p", keys=source.identify(NAMES[rows]), values=values, reach=Reach(), **law, **more)
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -20,12 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.audit.keep_curve import steepest_keep
+from hushcount.audit.keep_ladders import ladder_keep
 from hushcount.errors import InvalidParameter
 from hushcount.noise.calls import (
     AddGaussian,
     AddLaplace,
     AddTruncated,
     AnyCall,
+    KeepByLadders,
     KeepByTable,
     KeepGaussian,
     KeepKs,
@@ -131,7 +133,7 @@ def _by_table(call: KeepByTable, value: int) -> Marginal:
     return coin(float(Fraction(call.table[place], 2**128)))
 
 
-_MARGINALS: dict[type, Callable[[Any, int], Marginal]] = {
+_MARGINALS: dict[type, Callable[[Any, Any], Marginal]] = {
     AddLaplace: lambda call, value: _shifted(laplace(call.rate), value),
     AddGaussian: lambda call, value: _shifted(gaussian(call.variance), value),
     AddTruncated: lambda call, value: _shifted(truncated(call.rate, call.bound), value),
@@ -139,12 +141,13 @@ _MARGINALS: dict[type, Callable[[Any, int], Marginal]] = {
     KeepKs: _by_curve,
     KeepLaplace: _laplace_tail,
     KeepByTable: _by_table,
+    KeepByLadders: lambda call, values: coin(ladder_keep(call, values)),
 }
 
 
 def _joint(call: AnyCall, floor: float) -> Iterator[Chance]:
     """All combinations of independent outcomes, cut off as soon as they fall below the floor."""
-    kind = np.bool_ if isinstance(call, KeepGaussian | KeepKs | KeepLaplace | KeepByTable) else np.int64
+    kind = np.bool_ if isinstance(call, KeepGaussian | KeepKs | KeepLaplace | KeepByTable | KeepByLadders) else np.int64
     parts = marginals(call)
     # The likeliest that the values after each can still be: what is below the floor even then is not begun.
     best = [1.0]

@@ -37,7 +37,7 @@ _LAST, _STEP, _DEPTH, _CLOSE = 10.0, 0.25, 6, 1.02
 # A law of which more than this is missing shows too little: tables with as many items are then left out.
 _TOO_MUCH = 1e-3
 # Everything about a call that its price depends on.
-_NOT_PRICED = {"keys", "values", "priors", "table"}
+_NOT_PRICED = {"keys", "values", "priors", "table", "ladders"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

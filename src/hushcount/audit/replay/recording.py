@@ -204,6 +204,9 @@ def law_of(call: AnyCall, common: Collection[Label]) -> dict[str, object]:
 
 def moves(one: AnyCall, two: AnyCall) -> Iterator[Move]:
     """How far the values moved over what both calls have, in each measure that the reach limits. In integers."""
+    if one.reach.by_length is not None:
+        yield _moved_by_length(one, two, one.reach.by_length)
+        return
     before = dict(zip(labels(one), one.values.tolist(), strict=True))
     after = dict(zip(labels(two), two.values.tolist(), strict=True))
     moved = [after[label] - value for label, value in before.items() if label in after]
@@ -219,6 +222,16 @@ def moves(one: AnyCall, two: AnyCall) -> Iterator[Move]:
         if declared is not None:
             limit = declared**2 if field.name == "l2" else declared
             yield Move(purpose=one.purpose, measure=field.name, moved=measured[field.name], declared=limit)
+
+
+def _moved_by_length(one: AnyCall, two: AnyCall, by_length: Sequence[Sequence[int]]) -> Move:
+    """How many rows moved, beside the longest list whose weights explain the move of each, in all columns."""
+    after = dict(zip(labels(two), two.values.tolist(), strict=True))
+    pairs = [(row, after[label]) for label, row in zip(labels(one), one.values.tolist(), strict=True) if label in after]
+    moved = [tuple(abs(to - was) for was, to in zip(*pair, strict=True)) for pair in pairs if pair[0] != pair[1]]
+    explaining = [length for length, weights in enumerate(zip(*by_length, strict=True), 1) if set(moved) <= {weights}]
+    longest = max(explaining, default=0)
+    return Move(purpose=one.purpose, measure="rows by length", moved=len(moved), declared=longest)
 
 
 def joined(calls: Sequence[AnyCall]) -> list[AnyCall]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hushcount.audit.finding import Finding
 from hushcount.audit.neighbours import Neighbours, Table
-from hushcount.audit.pricing import broken_table, failed, overspent, price
+from hushcount.audit.pricing import broken_ladder, broken_table, failed, overspent, price
 from hushcount.audit.replay.crowds import crowds
 from hushcount.audit.replay.recording import Leak, Move, Novel, Recorder, Replayer, compare_outcomes, joined
 from hushcount.audit.subject import Subject
@@ -105,7 +105,7 @@ def _check_costs(recorder: Recorder, replayer: Replayer, charged: Cost) -> None:
         raise Leak(f"nobody can say what '{unpriced[0]}' costs: its law is unknown, or its reach sets no price")
     found = overspent([cost for cost in prices if cost is not None], charged) or failed(replayer.alone, charged)
     for call in calls:
-        found = found or broken_table(call, charged)
+        found = found or broken_table(call, charged) or broken_ladder(call)
     if found:
         raise Leak(found)
 

@@ -9,6 +9,7 @@ sensitivity as it is (34). An order by a person's own set size (28) is none that
 
 from __future__ import annotations
 
+from hushcount.audit.twins.ladders import LADDER_TWINS
 from hushcount.audit.twins.ledger import LEDGER_TWINS, LedgerTwin
 from hushcount.audit.twins.lists import LIST_TWINS
 from hushcount.audit.twins.named import NAMED_TWINS
@@ -27,5 +28,6 @@ TWINS: tuple[Twin | LedgerTwin, ...] = (
     *POLICY_TWINS,
     *STEEPEST_TWINS,
     *NAMED_TWINS,
+    *LADDER_TWINS,
     *LEDGER_TWINS,
 )

@@ -18,6 +18,7 @@ from hushcount.noise.calls import (
     AddTruncated,
     AnyCall,
     Call,
+    KeepByLadders,
     KeepGaussian,
     KeepKs,
     KeepLaplace,
@@ -78,6 +79,8 @@ def with_less_noise(call: AnyCall) -> AnyCall:
             return replace(call, stddev=call.stddev * 0.8)
         case KeepLaplace():
             return replace(call, scale=call.scale * 0.8)
+        case KeepByLadders():
+            return replace(call, values=call.values * 5 // 4)
         case _:
             return call
 

@@ -37,8 +37,10 @@ from hushcount.model.inputs import (
     Histogram,
     Int64s,
     Items,
+    LengthWeights,
     Ranked,
     Shown,
+    SummedItems,
     UniformWeights,
     UserLists,
     WeightedHistogram,
@@ -47,7 +49,7 @@ from hushcount.model.queries import Description, Selection
 
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine
-    from hushcount.model.inputs import Counts, Incidence, Weights
+    from hushcount.model.inputs import Counts, Incidence, Sums, Weights
 
 _Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
 _Batch: TypeAlias = Any  # pyarrow.RecordBatch
@@ -252,6 +254,28 @@ class SparkWeights:
         return _collected(self.name, mapped(self.frame, _by_block(apply), "item string, value bigint"))[0]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkSums:
+    """Items and sums in a DataFrame of the column item and one column for each sum, each item once."""
+
+    name: str
+    frame: _Frame
+
+    def each(self, step: Callable[[SummedItems], Items]) -> Items:
+        """Apply a step to all items where they are, block by block; only what it names comes here."""
+
+        def run(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+            import pyarrow as pa
+
+            for batch in batches:
+                if batch.num_rows:
+                    sums = [_integers(batch, column) for column in range(1, batch.num_columns)]
+                    named = step(SummedItems(items=_texts(batch), sums=np.stack(sums, axis=1)))
+                    yield pa.RecordBatch.from_arrays([pa.array(named, batch.column(0).type)], ["item"])
+
+        return _texts(attempt(self.name, mapped(self.frame, run, "item string").toArrow))
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparkIncidence:
     """Who has what, as a kept DataFrame of distinct texts person and item, and how many items the person holds.
@@ -277,6 +301,16 @@ class SparkIncidence:
         weighed = kept.select("item", _step(unit, rule.norm).alias("step"))
         frame = weighed.groupBy("item").agg(F.sum("step").alias("value"))
         return SparkWeights(name=self.name, frame=frame, unit=unit)
+
+    def sums(self, rule: LengthWeights) -> SparkSums:
+        """Sums of what everyone adds after bounding: one shuffle. Each worker has a copy of the weights by length."""
+        from pyspark.sql import functions as F
+
+        names = [f"sum{column}" for column in range(len(rule.columns))]
+        kept = _together([part.select("item", _people_hold().alias("length")) for part in self._bounded(rule.bound)])
+        weighed = kept.join(F.broadcast(_by_length(self.session, rule, names)), "length")
+        frame = weighed.groupBy("item").agg(*(F.sum(name).alias(name) for name in names))
+        return SparkSums(name=self.name, frame=frame)
 
     def counts(self, bound: Bound) -> SparkCounts:
         """How many people hold each item after bounding: one shuffle."""
@@ -401,6 +435,15 @@ def _listed(session: Session, items: Items | list[str]) -> _Frame:
     return session.createDataFrame(pa.table({"item": pa.array(texts, pa.string())}))
 
 
+def _by_length(session: Session, rule: LengthWeights, names: list[str]) -> _Frame:
+    """What a person adds to each item, by how many they hold, as a DataFrame."""
+    import pyarrow as pa
+
+    columns = {name: pa.array(weights, pa.int64()) for name, weights in zip(names, rule.columns, strict=True)}
+    lengths = pa.array(range(1, rule.bound.max_items + 1), pa.int64())
+    return session.createDataFrame(pa.table({"length": lengths, **columns}))
+
+
 def _step(unit: int, norm: Literal[1, 2]) -> Any:  # noqa: ANN401  a column
     """floor(unit / share^(1/norm)) of the column share, exactly: the root that Java finds is set right by squaring."""
     from pyspark.sql import functions as F
@@ -432,9 +475,17 @@ def _collected(name: str, frame: _Frame) -> Shown:
 
 
 def _arrays(table: Any) -> Shown:  # noqa: ANN401  a pyarrow table or batch of items and values
+    return _texts(table), _integers(table, 1)
+
+
+def _texts(table: Any) -> Items:  # noqa: ANN401  as above
     items = np.empty(table.num_rows, dtype=object)
     items[:] = table.column(0).to_pylist()
-    return items, np.asarray(table.column(1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return items
+
+
+def _integers(table: Any, column: int) -> Int64s:  # noqa: ANN401  as above
+    return np.asarray(table.column(column).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 if TYPE_CHECKING:
@@ -442,3 +493,4 @@ if TYPE_CHECKING:
     _is_incidence: type[Incidence] = SparkIncidence
     _is_counts: type[Counts] = SparkCounts
     _is_weights: type[Weights] = SparkWeights
+    _is_sums: type[Sums] = SparkSums

@@ -1,0 +1,107 @@
+"""The ladder: rounds, shares, names, and what one person can do."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hushcount.accounting import zcdp
+from hushcount.engines.incidence import incidence
+from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.selection.ladder import plan_ladder, run_ladder
+from hushcount.mechanisms.selection.sips import plan_sips
+from hushcount.model.budgets import epsilon_budget, rho_budget
+from hushcount.noise.source import SeededSource
+
+BUDGET = rho_budget("0.1", "1e-5")
+# Two thousand people with six items of twenty-five, and one of their own.
+PEOPLE = [person for person in range(2000) for _ in range(7)]
+ITEMS = [
+    item
+    for person in range(2000)
+    for item in [*(f"item {(person * 7 + place * place) % 25:02}" for place in range(6)), f"own {person}"]
+]
+
+
+def test_rounds_share_the_budget_one_to_four_to_sixteen():
+    """Of rho and of delta, and together never more than all of it."""
+    plan = plan_ladder(BUDGET, 100)
+    total = zcdp.spent(plan.cost)
+
+    assert [round(Fraction(one.rho) / Fraction(plan.rounds[0].rho)) for one in plan.rounds] == [1, 4, 16]
+    assert [round(Fraction(one.delta) / Fraction(plan.rounds[0].delta)) for one in plan.rounds] == [1, 4, 16]
+    assert Decimal("0.0999999") < total.rho <= BUDGET.rho
+    assert Decimal("9.99999e-6") < total.delta <= BUDGET.delta
+
+
+def test_short_lists_take_one_round():
+    """With three items or fewer all of the budget goes to a single round."""
+    assert [len(plan_ladder(BUDGET, most).rounds) for most in (1, 3, 4, 100)] == [1, 1, 3, 3]
+
+
+def test_under_epsilon_half_of_delta_is_for_the_conversion():
+    """The rho that (epsilon, delta) allows for a loss that is not Gaussian."""
+    plan = plan_ladder(epsilon_budget(1, "1e-6"), 10)
+
+    assert zcdp.epsilon(plan.cost, Decimal("1e-6")) <= 1
+    assert zcdp.epsilon(plan.cost, Decimal("1e-6")) > 0.999
+
+
+def test_names_are_shared_items_in_their_order():
+    """Items of many people are named, items of one person are not, sorted by name, at the whole cost."""
+    plan = plan_ladder(BUDGET, 100)
+    outcome = run_ladder(incidence(PEOPLE, ITEMS), plan, SeededSource(3))
+
+    assert outcome.items.tolist() == [f"item {number:02}" for number in range(25)]
+    assert outcome.counts is None
+    assert outcome.cost == plan.cost
+
+
+def test_the_same_seed_gives_the_same_names_in_any_order_of_rows():
+    """Rows may stand in any order."""
+    plan, order = plan_ladder(rho_budget("0.01", "1e-5"), 3), np.random.default_rng(1).permutation(len(ITEMS))
+    one = run_ladder(incidence(PEOPLE, ITEMS), plan, SeededSource(3))
+    other = run_ladder(incidence([PEOPLE[n] for n in order], [ITEMS[n] for n in order]), plan, SeededSource(3))
+
+    assert one.items.tolist() == other.items.tolist()
+
+
+def test_no_data_is_an_empty_release_at_full_cost():
+    """Nobody, nothing: the plan is paid all the same."""
+    plan = plan_ladder(BUDGET, 100)
+    outcome = run_ladder(incidence([], []), plan, SeededSource(0))
+
+    assert len(outcome.items) == 0
+    assert outcome.cost == plan.cost
+
+
+@pytest.mark.parametrize(("rho", "tables"), [("1e-6", 0), ("0.1", 1)])
+def test_where_no_table_is_of_use_the_curve_stands_alone(rho, tables):
+    """Every round has a column for each table and one for the curve."""
+    for one in plan_ladder(rho_budget(rho, "1e-6"), 100).rounds:
+        assert len(one.ladders.tables) == tables
+        assert len(one.weights) == tables + 1
+        assert one.weights[-1] == tuple(math.isqrt(2**60 // length) for length in range(1, 101))
+        assert one.threshold <= one.ladders.threshold
+
+
+@pytest.mark.parametrize(
+    "budget", [rho_budget("0.01", "1e-6"), BUDGET, rho_budget(1, "1e-6"), epsilon_budget(1, "1e-6")]
+)
+@pytest.mark.parametrize("max_items", [4, 100])
+def test_the_cutoff_is_below_that_of_sips(budget, max_items):
+    """In weight: people who have nothing else count one."""
+    ours, theirs = plan_ladder(budget, max_items), plan_sips(budget, max_items)
+
+    assert ours.rounds[-1].threshold < 0.92 * theirs.rounds[-1].threshold
+
+
+@pytest.mark.parametrize("max_items", [0, -1, 2**20 + 1])
+def test_bounds_that_make_no_sense_are_refused(max_items):
+    """At least one item, and no more than a million."""
+    with pytest.raises(InvalidParameter, match="max_items"):
+        plan_ladder(BUDGET, max_items)
