@@ -61,7 +61,7 @@ QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     *(
         ("vocab", {"method": method, **_BOUNDED})
         for method in (
-            *("sips", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace"),
+            *("ladder", "sips", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace"),
             *("policy-gaussian", "policy-laplace", "greedy", "optimal"),
             *("sips-ks", "weighted-ks", "policy-ks"),
         )

@@ -74,7 +74,7 @@ def test_the_restricted_unknown_cell_is_a_comparison(budget):
 
 @pytest.mark.parametrize("question", ["count", "vocab"])
 def test_one_item_for_each_person(question):
-    """With one item each, truncated noise and the optimal primitive win under epsilon, Gaussian and ladder under rho."""
+    """With one item each, truncated noise and `optimal` win under epsilon, Gaussian and ladder under rho."""
     facts = Facts(max_items=1)
     pure = choose(question, EPSILON, facts).mechanism.name
     concentrated = choose(question, RHO, facts).mechanism.name
@@ -86,7 +86,7 @@ def test_one_item_for_each_person(question):
 @BUDGETS
 @pytest.mark.parametrize(("max_items", "offered"), [(1, True), (3, True), (4, False), (None, False)])
 def test_splitting_is_offered_up_to_three_items(budget, max_items, offered):
-    """DVGM's rule: the primitive for one item is split over at most three (erratum 20); beyond that it is the ladder."""
+    """DVGM's rule: the primitive for one item is split over at most three (erratum 20); beyond, the ladder."""
     choice = choose("vocab", budget, Facts(max_items=max_items))
 
     assert ("optimal" in choice.cutoffs) == offered

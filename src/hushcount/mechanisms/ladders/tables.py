@@ -54,7 +54,7 @@ def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tupl
     for shape in shapes:
         weights = np.array([weight for weight, _ in shape.rungs])
         bounds = np.array([rows[length] for _, length in shape.rungs])
-        table = _climbed(weights, bounds, places)
+        table = climbed(weights, bounds, places)
         if table[-1] < 1:
             return ()
         check(table, weights, bounds, places)
@@ -85,8 +85,14 @@ def check(table: Floats, weights: Int64s, bounds: Floats, places: Floats) -> Non
         raise InvalidParameter("table", "a table that climbs too fast", "within its certificate")
 
 
-def _climbed(weights: Int64s, bounds: Floats, places: Floats) -> Floats:
-    """The recursion, as many sums at once as the smallest weight allows: they depend on smaller ones only."""
+def climbed(weights: Int64s, bounds: Floats, places: Floats) -> Floats:
+    """The recursion, as many sums at once as the smallest weight allows: they depend on smaller ones only.
+
+    Args:
+        weights: what people add.
+        bounds: for each weight, lower bounds of its step at the places.
+        places: probabilities from zero to one.
+    """
     least, many = int(weights.min()), int(weights.max())
     # Sums below zero stand in front, and bind nobody.
     table, shape = np.full(_LONGEST + 2 * many, np.inf), np.arange(len(weights))[:, None] * bounds.shape[1]

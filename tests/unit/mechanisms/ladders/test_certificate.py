@@ -1,4 +1,4 @@
-"""The certificate: what it lets pass is within the allowance at every order, by high precision; what is not, it stops."""
+"""The certificate: what it lets pass is within the allowance, by high precision; what is not, it stops."""
 
 from __future__ import annotations
 

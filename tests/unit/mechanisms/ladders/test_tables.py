@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.ladders import tables as code
 from hushcount.mechanisms.ladders.certificate import excess
 from hushcount.mechanisms.ladders.steps import Allowance, grid, staircase
-from hushcount.mechanisms.ladders.tables import check, ladders
+from hushcount.mechanisms.ladders.tables import check, climbed, ladders
 
 LENGTHS = (1, 2, 3, 5, 9, 10, 11, 17, 30, 31, 50, 64, 75, 99, 100)
 RHO, DELTA = Decimal("0.1"), Decimal("1e-5")
@@ -61,7 +60,7 @@ def test_everybody_with_so_many_items(length, cap, midpoint, first):
     allowance = Allowance(rho=0.1 / length, delta=-math.expm1(math.log1p(-1e-5) / length), cap=cap)
     places = grid(allowance.delta)
     bounds = staircase([allowance], places)
-    table = code._climbed(np.array([1]), bounds, places)
+    table = climbed(np.array([1]), bounds, places)
     half = int(np.searchsorted(table, 0.5))
     found = half - 1 + (0.5 - table[half - 1]) / (table[half] - table[half - 1])
 
@@ -95,7 +94,7 @@ def test_a_table_that_climbs_too_fast_is_refused():
     allowance = Allowance(rho=0.05, delta=1e-3, cap=math.inf)
     places, weights = grid(1e-3), np.array([2])
     bounds = staircase([allowance], places)
-    table = code._climbed(weights, bounds, places)
+    table = climbed(weights, bounds, places)
     check(table, weights, bounds, places)
 
     for place in (2, 4, 10, 2 * (len(table) // 4)):
