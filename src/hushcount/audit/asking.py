@@ -11,7 +11,7 @@ from hushcount.mechanisms.mechanism import Mechanism
 def asked_by_name(
     mechanism: Mechanism, *, max_items: int, k: int, keys: Sequence[str], per_item_cap: int = 1
 ) -> Options:
-    """The options that ask for it: a bound and a cap where it takes one, a length and a list only where it needs them."""
+    """The options that ask for it: a bound and a cap where it takes them, a length and a list where it needs them."""
     options: Options = {"method": mechanism.name}
     if per_item_cap > 1 and "per_item_cap" in mechanism.needs | mechanism.takes:
         options["per_item_cap"] = per_item_cap

@@ -129,7 +129,7 @@ def family(sizes: Sizes) -> Iterator[Neighbours]:
 
 
 def _by_hand(sizes: Sizes) -> Iterator[Neighbours]:
-    """In turn, so that whoever stops early has seen some of each kind; with a cap, rows that count once are one kind."""
+    """In turn, so that whoever stops early has seen some of each; with a cap, rows that count once are one kind."""
     kinds = (_alone, _at_levels, _at_ranks, _over_the_bound, _following)
     all_once = [kind(sizes) for kind in kinds]
     turns: list[Iterator[Neighbours]] = all_once
