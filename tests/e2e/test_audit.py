@@ -21,7 +21,7 @@ from hushcount.audit.twins import TWINS
 from hushcount.audit.twins.system import SYSTEM_TWINS
 from hushcount.cli import audit as verb
 from hushcount.cli.main import main
-from hushcount.mechanisms.table import MECHANISMS
+from hushcount.mechanisms.table import MECHANISMS, find
 from tests.unit.audit.report.made_report import made_finding, made_report
 
 # The promise is a minute on two free cores; a machine that runs other tests at the same time gets longer.
@@ -118,11 +118,22 @@ def test_the_claim_is_nearly_reached(audited, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_mechanism_passes_the_replay(audited, name):
-    """On its own neighbours and on crowds, nothing differs that is not declared."""
-    (finding,) = audited.report.of(name, "replay")
+    """In every variant, on its own neighbours and on crowds, nothing differs that is not declared."""
+    findings = audited.report.of(name, "replay")
 
-    assert finding.holds, (finding.measured, finding.where)
-    assert finding.seconds > 0
+    assert [finding.subject for finding in findings] == [name] * len(subjects_of(find(name), quick=True))
+    assert all(finding.holds for finding in findings), [(one.measured, one.where) for one in findings]
+    assert all(finding.seconds > 0 for finding in findings)
+
+
+@pytest.mark.parametrize("name", [one.name for one in MECHANISMS if "per_item_cap" in one.takes])
+def test_a_cap_is_looked_at_by_every_step(audited, name):
+    """Rows that count twice: enumerated, replayed, and asked through the front door."""
+    words = "rows counted up to 2 times"
+
+    for step in ("exact", "replay"):
+        assert any(words in finding.looked for finding in audited.report.of(name, step)), step
+    assert audited.report.of(name, "black box")[0].looked.startswith("2 pairs")
 
 
 def test_the_reports_can_be_read(audited):

@@ -19,6 +19,7 @@ from hushcount.audit.blackbox.tables import make_case
 from hushcount.audit.exact.step import exact
 from hushcount.audit.steps import attack_mechanism
 from hushcount.audit.subject import subjects_of
+from hushcount.audit.twins.caps import cap_twins
 from hushcount.cli.main import main
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms import table
@@ -66,8 +67,8 @@ def test_it_is_found_and_planned(new):
     """By its name, from the facts that it needs; a fact that it does not use is refused by name."""
     assert table.find(NAME, "count") is new
     assert new.plan(STANDARD, Facts(max_items=2)).name == NAME
-    with pytest.raises(InvalidParameter, match=f"per_item_cap = 2 .* '{NAME}'"):
-        new.plan(STANDARD, Facts(max_items=2, per_item_cap=2))
+    with pytest.raises(InvalidParameter, match=f"k = 2 .* '{NAME}'"):
+        new.plan(STANDARD, Facts(max_items=2, k=2))
 
 
 def test_its_record_is_held_to_what_it_says(new):
@@ -140,7 +141,11 @@ def test_it_must_be_documented(new):
 
 BROKEN = {
     "noise 20 % too small": ("rate=Fraction(plan.epsilon)", "rate=Fraction(plan.epsilon) * 5 / 4"),
-    "threshold two too low": ("math.floor(level) + 1", "math.floor(level) - 1"),
+    "threshold two too low": ("max(0, math.floor(level))", "max(0, math.floor(level) - 2)"),
+    "cap forgotten by the planner": ("facts.max_items or 0, facts.per_item_cap)", "facts.max_items or 0)"),
+    "cap forgotten by the noise": ("Fraction(plan.epsilon) / plan.per_item_cap", "Fraction(plan.epsilon)"),
+    "cap forgotten by the threshold": ("threshold=per_item_cap + max", "threshold=1 + max"),
+    "cap forgotten by the threshold's noise": ("float(epsilon) / per_item_cap", "float(epsilon)"),
     "one item charged for two": ("Cost.of((Pure(epsilon=epsilon), max_items)", "Cost.of((Pure(epsilon=epsilon), 1)"),
     "shown by the true count": ("noisy > plan.threshold", "block.counts > plan.threshold"),
 }
@@ -158,6 +163,15 @@ def test_a_broken_variant_is_caught(mistake, tmp_path, monkeypatch):
     ]
 
     assert not all(finding.holds for finding in findings), mistake
+
+
+def test_every_twin_without_the_cap_is_caught(new):
+    """Its record is enough for the auditor to make the variants that lose the cap, and to see each of them."""
+    twins = list(cap_twins(new))
+
+    assert len(twins) == 2
+    assert [twin.acquit(quick=True) for twin in twins] == [None, None]
+    assert all(twin.attack(quick=True) for twin in twins)
 
 
 def test_a_budget_that_is_not_kept_is_caught(tmp_path, monkeypatch):
@@ -184,8 +198,8 @@ def test_the_black_box_asks_with_what_the_record_needs(new):
 
 
 def test_subjects_differ_by_their_facts(new):
-    """With one item and with two, so that a mistake in the split shows."""
+    """With one item and with two, of rows that count once and twice: a mistake in the split or the cap shows."""
     subjects = subjects_of(new, quick=True)
 
-    assert {subject.facts.max_items for subject in subjects} == {1, 2}
+    assert {(one.facts.max_items, one.facts.per_item_cap) for one in subjects} == {(1, 1), (1, 2), (2, 1), (2, 2)}
     assert exact(subjects[0], quick=True).claimed == subjects[0].claim.words

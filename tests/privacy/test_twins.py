@@ -8,6 +8,8 @@ import pytest
 
 from hushcount.audit.twins import TWINS
 from hushcount.audit.twins.system import SYSTEM_TWINS
+from hushcount.audit.twins.twin import Twin
+from hushcount.mechanisms.table import MECHANISMS
 from tests.architecture.test_errata import P0, P1
 
 BY_NAME = {twin.name: twin for twin in TWINS}
@@ -32,6 +34,16 @@ def test_the_twin_is_caught(name):
 def test_the_sound_original_is_not_accused(name):
     """The same attack on the mechanism without the mistake finds nothing."""
     assert BY_NAME[name].acquit(quick=True) is None
+
+
+@pytest.mark.parametrize("name", [one.name for one in MECHANISMS if "per_item_cap" in one.takes])
+def test_every_mechanism_with_a_cap_has_twins_that_lose_it(name):
+    """Planned without it, and drawing without it: what passes with a cap of one must not pass with two."""
+    twins = [one for one in TWINS if isinstance(one, Twin) and one.broken.name == name and "cap" in one.name]
+
+    assert {twin.broken.facts.per_item_cap for twin in twins} == {2}
+    assert any(twin.broken.plan is not twin.sound.plan for twin in twins), "one with another plan"
+    assert any(twin.broken.run is not twin.sound.run for twin in twins), "one with another run"
 
 
 def test_names_are_unique():

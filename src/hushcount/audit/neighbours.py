@@ -3,6 +3,7 @@
 By hand: one person alone, items that only this person has, ties, places around a rank, counts around a threshold, more
 items than are allowed, repeated rows, people who follow one another. Then all tables of a few people and items. A
 family is made from the public numbers of a plan (its rows, thresholds, bounds), since that is where mechanisms break.
+Where a row may count several times, the person has each of their rows so often, and then once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
 Table: TypeAlias = tuple[tuple[str, str], ...]  # (person, item), in any order, repeats allowed
@@ -43,6 +44,13 @@ class Neighbours:
     def items(self) -> int:
         """How many different items there are."""
         return len({item for _, item in self.rows})
+
+    def repeated(self, times: int) -> Neighbours:
+        """The same with each of the person's rows so many times: a count that may move by that much does."""
+        if times == 1:
+            return self
+        own = tuple(row for row in self.rows if row[0] == self.person)
+        return replace(self, rows=self.rows + own * (times - 1), where=f"{self.where}; the person's rows {times} times")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,16 +117,36 @@ def _numbers(plan: object) -> Iterator[tuple[str, float]]:
 def family(sizes: Sizes) -> Iterator[Neighbours]:
     """All neighbours to try: by hand first, then all small tables; none twice."""
     seen: set[frozenset[tuple[tuple[str, str], int]]] = set()
-    kinds = [_alone(sizes), _at_levels(sizes), _at_ranks(sizes), _over_the_bound(sizes), _following(sizes)]
-    # In turn, so that whoever stops early has seen some of each kind.
-    by_hand = (pair for turn in itertools.zip_longest(*kinds) for pair in turn if pair is not None)
-    for pair in itertools.chain(by_hand, small_tables(people=3, items=2), small_tables(people=3, items=3)):
+    small = itertools.chain(small_tables(people=3, items=2), small_tables(people=3, items=3))
+    for pair in itertools.chain(_by_hand(sizes), _both_ways(small, sizes.cap)):
         times: dict[tuple[str, str], int] = {}
         for row in pair.rows:
             times[row] = times.get(row, 0) + 1
         form = frozenset(times.items()) | {((pair.person, "removed"), 0)}
         if pair.items <= sizes.most_items and form not in seen:
             seen.add(form)
+            yield pair
+
+
+def _by_hand(sizes: Sizes) -> Iterator[Neighbours]:
+    """In turn, so that whoever stops early has seen some of each; with a cap, rows that count once are one kind."""
+    kinds = (_alone, _at_levels, _at_ranks, _over_the_bound, _following)
+    all_once = [kind(sizes) for kind in kinds]
+    turns: list[Iterator[Neighbours]] = all_once
+    if sizes.cap > 1:
+        capped = [(pair.repeated(sizes.cap) for pair in kind(sizes)) for kind in kinds]
+        turns = [*capped, _in_turn(all_once)]
+    return _in_turn(turns)
+
+
+def _in_turn(kinds: Sequence[Iterator[Neighbours]]) -> Iterator[Neighbours]:
+    return (pair for turn in itertools.zip_longest(*kinds) for pair in turn if pair is not None)
+
+
+def _both_ways(pairs: Iterator[Neighbours], cap: int) -> Iterator[Neighbours]:
+    for pair in pairs:
+        yield pair.repeated(cap)
+        if cap > 1:
             yield pair
 
 
@@ -169,18 +197,16 @@ def _alone(sizes: Sizes) -> Iterator[Neighbours]:
     for number in sorted({1, sizes.held, *sizes.places, max(sizes.places) + 1}):
         held = _items(number)
         yield table({}, held, f"one person alone holds {_n(number)} that nobody else has")
-        if sizes.cap > 1:
-            yield table({}, held * sizes.cap, f"one person alone holds {_n(number)}, in {sizes.cap} equal rows each")
     yield table({}, ("a",) * 3, "one person alone holds one item, in three equal rows")
 
 
 def _at_levels(sizes: Sizes) -> Iterator[Neighbours]:
     """Counts around every threshold of the plan: one item, then two, then with an item of this person alone."""
     for level in reversed(sizes.levels):
-        yield table({"a": level}, ("a",) * sizes.cap, f"an item of {_people(level)}")
+        yield table({"a": level}, ("a",), f"an item of {_people(level)}")
     for level in sizes.levels:
         own = _items(sizes.held)
-        yield table(dict.fromkeys(own, level), own * sizes.cap, f"{_n(len(own))} of {_people(level)} each")
+        yield table(dict.fromkeys(own, level), own, f"{_n(len(own))} of {_people(level)} each")
         where = f"an item of {_people(level)} and {len(own) - 1} of this person alone"
         yield table({"a": level}, own, where)
         yield table({"a": level, "b": level}, ("b",), f"two items of {_people(level)} each, one of them held")

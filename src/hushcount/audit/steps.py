@@ -26,8 +26,8 @@ def attack_mechanism(name: str, step: Step, *, quick: bool) -> tuple[Finding, ..
     subjects = subjects_of(find(name), quick=quick)
     if step == "exact":
         return tuple(exact(subject, quick=quick) for subject in subjects)
-    # The first variant has the most items for each person; the others move less.
-    return tuple(replay(subject, quick=quick) for subject in (subjects[:1] if quick else subjects))
+    # The first variant has the most items for each person; what the others would show is in their first neighbours.
+    return tuple(replay(subject, quick=quick, brief=quick and place > 0) for place, subject in enumerate(subjects))
 
 
 def twin_names() -> tuple[str, ...]:

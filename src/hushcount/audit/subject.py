@@ -1,7 +1,7 @@
 """Subjects of the audit: every mechanism of the table with a plan small enough to be looked at whole.
 
-A mechanism is audited by being listed: its record says which facts it takes, and plans it small where its numbers are
-large by design (ten thousand rows).
+A mechanism is audited by being listed: its record says which facts it takes, each of which is tried at several values
+(see `variants`), and plans it small where its numbers are large by design (ten thousand rows).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from hushcount.app.bounded import bounded_input
 from hushcount.audit.claim import Claim, cost_claim
 from hushcount.audit.neighbours import Neighbours, Table, family, sizes_of
 from hushcount.audit.small_table import ITEM, USER, listed, small_table
+from hushcount.audit.variants import Variant, variants_of
 from hushcount.mechanisms import table
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.model.budgets import Budget, epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Counts, Histogram, Holdings, Incidence
 from hushcount.model.outcomes import Outcome
@@ -81,26 +81,23 @@ def subjects(*, quick: bool) -> tuple[Subject, ...]:
 
 
 def subjects_of(mechanism: Mechanism, *, quick: bool) -> tuple[Subject, ...]:
-    """The variants of one mechanism: those whose cap it takes, each with the other facts that it takes.
+    """The variants of one mechanism: every fact that it needs or takes at more than one value.
 
     Raises:
         InvalidParameter: its planner refuses facts that its record says it takes.
     """
-    found: dict[str, Subject] = {}
-    for budget, facts in _VARIANTS[: 2 if quick else None]:
-        if facts.per_item_cap == 1 or "per_item_cap" in mechanism.takes:
-            subject = _subject(mechanism, budget, mechanism.fitting(facts))
-            # Facts that make no difference to this mechanism make no further subject.
-            found.setdefault(repr(subject.plan), subject)
-    return tuple(found.values())
+    # Equal plans of two variants are two subjects: a planner that forgets the cap makes them, and the inputs differ.
+    return tuple(make_subject(mechanism, variant) for variant in variants_of(mechanism, quick=quick))
 
 
-def _subject(mechanism: Mechanism, budget: Budget, facts: Facts) -> Subject:
-    plan = mechanism.plan_small(budget, facts)
+def make_subject(mechanism: Mechanism, variant: Variant) -> Subject:
+    """A mechanism with a small plan for this budget and these facts, and the neighbours that they make dangerous."""
+    facts = variant.facts
+    plan = mechanism.plan_small(variant.budget, facts)
     sizes = sizes_of(plan, cutoff=_cutoff(mechanism, plan), most_items=_MOST_ITEMS, cap=facts.per_item_cap)
     return Subject(
         name=mechanism.name,
-        variant=_words(budget, facts),
+        variant=variant.words,
         mechanism=mechanism,
         facts=facts,
         plan=plan,
@@ -115,23 +112,3 @@ def _cutoff(mechanism: Mechanism, plan: Plan) -> float | None:
         return None
     nothing = Histogram(items=listed(), counts=np.array([], dtype=np.int64), complete=True)
     return mechanism.run(nothing, plan, SeededSource(0)).cutoff
-
-
-# Delta is large, so that what it pays for shows; budgets are large, so that noise is narrow and laws are small.
-_VARIANTS: tuple[tuple[Budget, Facts], ...] = (
-    (
-        epsilon_budget(4, "0.05"),
-        Facts(max_items=2, k=2, with_counts=False, public_items=listed("a", "b"), relative_error=0.5),
-    ),
-    (rho_budget(1, "0.01"), Facts(max_items=1, k=1, public_items=listed("a", "c"), relative_error=0.5)),
-    (rho_budget(2, "0.001"), Facts(max_items=2, k=1, public_items=listed("a"), relative_error=0.5)),
-    (epsilon_budget(6, "0.1"), Facts(max_items=1, k=1, per_item_cap=2, public_items=listed("b", "c"))),
-)
-
-
-def _words(budget: Budget, facts: Facts) -> str:
-    total = f"rho {budget.rho}" if hasattr(budget, "rho") else f"epsilon {budget.epsilon}"
-    words = [total, f"delta {budget.delta}"]
-    words += [f"up to {facts.max_items} items a person"] * (facts.max_items is not None)
-    words += [f"rows counted up to {facts.per_item_cap} times"] * (facts.per_item_cap > 1)
-    return ", ".join(words)

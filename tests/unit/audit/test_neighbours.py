@@ -80,6 +80,20 @@ def test_the_worst_cases_are_there():
     assert any(len(pair.rows) > len(set(pair.rows)) for pair in pairs), "repeated rows"
 
 
+def test_with_a_cap_the_person_moves_counts_by_it():
+    """The first neighbours and all small tables have a person whose every row is there twice; some have them once."""
+    plan = plan_unknown_gumbel(rho_budget(1, "0.01"), Facts(k=1, per_item_cap=2), rows=2)
+    pairs = list(family(sizes_of(plan, most_items=4, cutoff=5.5, cap=2)))
+    plain = list(family(sizes_of(plan, most_items=4, cutoff=5.5)))
+    own = [Counter(item for person, item in pair.rows if person == pair.person) for pair in pairs]
+
+    assert all(min(times.values()) == 2 for times in own[:5])
+    assert any(set(times.values()) == {1} for times in own[:6])
+    assert len(plain) < len(pairs) <= 2 * len(plain)
+    assert {pair.repeated(2).rows for pair in plain} <= {pair.rows for pair in pairs} | {()}
+    assert all(pair.without == pair.repeated(2).without for pair in plain)
+
+
 def test_some_of_each_kind_come_first():
     """Whoever stops after a dozen has seen more than one kind."""
     first = list(islice(ALL[0].neighbours(), 12))

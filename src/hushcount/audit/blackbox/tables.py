@@ -45,10 +45,10 @@ class Case:
     epsilon: float
 
 
-def make_case(name: str, *, max_items: int = 1) -> Case:
+def make_case(name: str, *, max_items: int = 1, per_item_cap: int = 1) -> Case:
     """A mechanism of the table with options that it accepts: a bound on items, and a public list where it wants one."""
     mechanism = find(name)
-    named = asked_by_name(mechanism, max_items=max_items, k=1, keys=_ITEMS)
+    named = asked_by_name(mechanism, max_items=max_items, k=1, keys=_ITEMS, per_item_cap=per_item_cap)
     options = {**named, **_EPSILON, "fresh": True, "setting": _NOBODY}
     cost = _cost(mechanism, options)
     if own_epsilon(cost) is None:
@@ -59,13 +59,28 @@ def make_case(name: str, *, max_items: int = 1) -> Case:
     return Case(name=name, ask=ask, claim=claim, epsilon=own_epsilon(cost) or best_level(claim, LEVELS))
 
 
-def make_trials(name: str) -> Iterator[Trial]:
-    """One trial for each pair of neighbours: an item at the cut-off, an item of one person, a person in everything."""
-    one, two = make_case(name), make_case(name, max_items=2)
+def make_trials(name: str, *, quick: bool = False) -> Iterator[Trial]:
+    """One trial for each pair of neighbours: an item at the cut-off, that of one person, a person in everything.
+
+    A mechanism that takes a cap is also asked with one: a person has an item at the cut-off in two rows.
+
+    Args:
+        name: the mechanism.
+        quick: the items at the cut-off only.
+    """
+    one = make_case(name)
     edge = find_edge(one)
-    held, others = _holders("a", edge), _holders("b", edge) + _holders("c", edge)
+    held, others = _holders("a", edge), _tied(edge)
     yield _trial(one, f"one of {edge} people with an item leaves, others tie", held[1:] + others, held[:1])
+    if "per_item_cap" in find(name).takes:
+        # Cut-offs stand cap times as high.
+        where = f"a person with two rows of an item of {2 * edge} people leaves, others tie"
+        rows = _holders("a", 2 * edge - 1) + _tied(2 * edge)
+        yield _trial(make_case(name, per_item_cap=2), where, rows, (("z", "a"),) * 2)
+    if quick:
+        return
     yield _trial(one, "the only person with an item leaves", others, (("z", "a"),))
+    two = make_case(name, max_items=2)
     edge = find_edge(two)
     rest = _holders("a", edge - 1) + _holders("b", edge - 1) + _holders("c", edge)
     yield _trial(two, f"a person with two items of {edge} people leaves", rest, (("z", "a"), ("z", "b")))
@@ -94,6 +109,10 @@ def _cost(mechanism: Mechanism, options: dict[str, Any]) -> Cost:
 
 def _holders(item: str, people: int) -> Table:
     return tuple((f"{item}{person}", item) for person in range(people))
+
+
+def _tied(people: int) -> Table:
+    return _holders("b", people) + _holders("c", people)
 
 
 def _trial(case: Case, where: str, rows: Table, more: Table) -> Trial:

@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -122,14 +122,14 @@ def fixed_salts() -> NoiseSource:
 
 
 def output_of(outcome: Outcome) -> Output:
-    """Everything of an outcome that leaves: names, numbers, noise scales, cut-off and what was charged."""
-    return (
-        tuple(outcome.items.tolist()),
-        None if outcome.counts is None else tuple(outcome.counts.tolist()),
-        None if outcome.noise_scale is None else tuple(outcome.noise_scale.tolist()),
-        outcome.cutoff,
-        outcome.cost,
-    )
+    """Names, numbers, noise scales and cut-off, and then every other field, whichever there are: all of it leaves."""
+    first = ("items", "counts", "noise_scale", "cutoff")
+    others = tuple(_plain(getattr(outcome, field.name)) for field in fields(outcome) if field.name not in first)
+    return (*(_plain(getattr(outcome, name)) for name in first), others)
+
+
+def _plain(part: Any) -> Hashable:  # noqa: ANN401  any part of an outcome
+    return tuple(part.tolist()) if isinstance(part, np.ndarray) else part
 
 
 @dataclass(frozen=True, slots=True)

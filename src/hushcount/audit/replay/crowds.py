@@ -15,8 +15,13 @@ _CROWDS = 8
 _QUICK = 2
 
 
-def crowds(*, quick: bool) -> Iterator[Neighbours]:
-    """Random tables that lose an ordinary person, or one who holds everything and some items of their own."""
+def crowds(*, quick: bool, cap: int = 1) -> Iterator[Neighbours]:
+    """Random tables that lose an ordinary person, or one who holds everything and some items of their own.
+
+    Args:
+        quick: fewer of them.
+        cap: how often a row counts: so often it is there for those whose rows are not at random.
+    """
     for seed in range(_QUICK if quick else _CROWDS):
         rows, items = _random_rows(seed)
         people = sorted({person for person, _ in rows})
@@ -24,11 +29,11 @@ def crowds(*, quick: bool) -> Iterator[Neighbours]:
         where = f"{len(people)} people and {len(items)} items at random"
         yield Neighbours(rows=rows, person=people[0], where=f"{where}, any one taken out")
         yield Neighbours(rows=rows, person=longest, where=f"{where}, the one with most items taken out")
-        everything = tuple((PERSON, item) for item in [*items, "own 1", "own 2", "own 3"])
+        everything = tuple((PERSON, item) for item in [*items, "own 1", "own 2", "own 3"] * cap)
         yield Neighbours(rows=rows + everything, person=PERSON, where=f"{where}, one who holds all taken out")
         repeated = tuple((PERSON, item) for item in items[:3] * 3)
         yield Neighbours(rows=repeated + rows, person=PERSON, where=f"{where}, one with repeated rows taken out")
-    yield from _level_crowds()
+    yield from (pair.repeated(cap) for pair in _level_crowds())
 
 
 def _random_rows(seed: int) -> tuple[Table, list[str]]:

@@ -22,8 +22,8 @@ from hushcount.noise.source import NoiseSource, SeededSource
 Answer: TypeAlias = Callable[[NoiseSource], Outcome]
 
 _CLAIMED = "each draw moves within its reach and is paid for; all else is the same with one person less"
-# So many of the subject's own neighbours in a full run and in a quick one.
-_OWN, _OWN_QUICK = 150, 40
+# So many of the subject's own neighbours in a full run, in a quick one and in a brief one.
+_OWN, _OWN_QUICK, _OWN_BRIEF = 150, 40, 16
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,8 +43,16 @@ class Replays:
         )
 
 
-def replay(subject: Subject, *, quick: bool, say: Callable[[str], None] = lambda _: None) -> Finding:
+def replay(
+    subject: Subject, *, quick: bool, say: Callable[[str], None] = lambda _: None, brief: bool = False
+) -> Finding:
     """Whether a subject's runs on neighbours differ by what its draws declare and by nothing else.
+
+    Args:
+        subject: what to look at.
+        quick: fewer neighbours.
+        say: told what is looked at.
+        brief: the first of its own neighbours only: for a mechanism that is looked at longer with other facts.
 
     What is not seen here: how likely it is that an item of one run alone stays hidden behind a threshold that is not
     part of a call, and whether the samplers keep to their laws. The exact step and the tests of the noise look at that.
@@ -53,7 +61,7 @@ def replay(subject: Subject, *, quick: bool, say: Callable[[str], None] = lambda
     began = time.perf_counter()
     seen = Replays()
     broken, where = "", "nothing differed that was not declared"
-    for pair, seed, removed in _pairs(subject, quick=quick):
+    for pair, seed, removed in _pairs(subject, quick=quick, brief=brief):
         tables = (pair.rows, pair.without) if removed else (pair.without, pair.rows)
         try:
             replay_once(*(_answer(subject, rows) for rows in tables), seed=seed, seen=seen)
@@ -124,9 +132,10 @@ def _answer(subject: Subject, rows: Table) -> Answer:
     return lambda noise: subject.answer(rows, noise)
 
 
-def _pairs(subject: Subject, *, quick: bool) -> Iterator[tuple[Neighbours, int, bool]]:
+def _pairs(subject: Subject, *, quick: bool, brief: bool) -> Iterator[tuple[Neighbours, int, bool]]:
     """Neighbours, the seed of a recording, and whether the larger table is the recorded one."""
-    own = islice(subject.neighbours(), _OWN_QUICK if quick else _OWN)
-    for seed, pair in enumerate(chain(own, crowds(quick=quick))):
+    own = islice(subject.neighbours(), _OWN_BRIEF if brief else _OWN_QUICK if quick else _OWN)
+    many = () if brief else crowds(quick=quick, cap=subject.facts.per_item_cap)
+    for seed, pair in enumerate(chain(own, many)):
         yield pair, seed, True
         yield pair, seed, False

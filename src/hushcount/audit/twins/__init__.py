@@ -9,6 +9,7 @@ sensitivity as it is (34). An order by a person's own set size (28) is none that
 
 from __future__ import annotations
 
+from hushcount.audit.twins.caps import CAP_TWINS
 from hushcount.audit.twins.ladders import LADDER_TWINS
 from hushcount.audit.twins.ledger import LEDGER_TWINS, LedgerTwin
 from hushcount.audit.twins.lists import LIST_TWINS
@@ -22,6 +23,7 @@ from hushcount.audit.twins.unions import UNION_TWINS
 
 TWINS: tuple[Twin | LedgerTwin, ...] = (
     *NOISE_TWINS,
+    *CAP_TWINS,
     *LIST_TWINS,
     *RANKING_TWINS,
     *UNION_TWINS,

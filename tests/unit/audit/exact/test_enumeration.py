@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hushcount.audit.exact.enumeration import DrawsOutsideHook, enumerate_law, fixed_salts, paths
+from hushcount.audit.exact.enumeration import DrawsOutsideHook, enumerate_law, fixed_salts, output_of, paths
 from hushcount.errors import InvalidInput
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace, run_unknown_laplace
@@ -43,6 +43,18 @@ def shown(run, counts, plan, **options):
         lambda noise: run(as_histogram(counts), plan, noise), **{"missing": MISSING, "most_paths": 20_000, **options}
     )
     return {(names, numbers, cutoff): p for (names, numbers, _, cutoff, _), p in law.chances.items()}, law
+
+
+def test_every_field_of_an_outcome_is_looked_at():
+    """Two outcomes that differ in any one field are two outputs: what a release says besides its rows leaves too."""
+    plan = known_gumbel_at(Decimal(1), Facts(k=1, public_items=as_items(["a"])))
+    one = run_known_gumbel(as_histogram({"a": 2}), plan, SystemSource())
+    other = {"items": as_items(["b"]), "counts": one.counts + 1, "noise_scale": one.noise_scale + 1}
+
+    assert output_of(one) == output_of(replace(one))
+    for field in fields(one):
+        changed = replace(one, **{field.name: other.get(field.name, "another")})
+        assert output_of(changed) != output_of(one), field.name
 
 
 def test_known_gumbel():
