@@ -8,6 +8,8 @@ SHOWN := $(VENV)/.shown
 LOCKER := $(VENV)/locker
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PATHS := src tests $(wildcard benchmarks) $(wildcard examples)
+# A file system in memory, if there is one.
+MEMORY ?= /dev/shm
 # More words for pytest, the benchmark or the demo: make test ARGS="-k noise"
 ARGS ?=
 
@@ -40,9 +42,14 @@ serve-demo: $(SHOWN)  ## Start the service on a made-up log, ask it with curl as
 # make test ARGS="-m 'not spark'"
 # Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package.
 # The kernels are compiled beside the checks, once for all processes: see tests/kernels.py.
+# Commits need not reach a disk here: temporary files are kept in memory where there is plenty, and removed at the end.
 test: postgres java  ## Run all checks, then all tests
 	@$(MAKE) --no-print-directory -j 2 check kernels
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --durations=10 $(ARGS)
+	@free=$$(df -Pk $(MEMORY) 2>/dev/null | awk 'NR == 2 {print $$4}'); \
+	if [ "$${free:-0}" -gt 4000000 ]; then place=$$(mktemp -d $(MEMORY)/hush-XXXXXX); else place=$$(mktemp -d); fi; \
+	trap 'rm -rf "$$place"' EXIT; trap 'exit 130' INT TERM; \
+	chmod 755 "$$place"; \
+	TMPDIR="$$place" PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --durations=10 $(ARGS)
 
 kernels: $(INSTALLED)
 	@$(BIN)/python -m tests.kernels

@@ -103,6 +103,7 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(_spelled(_re).replace("''", "'"))
 
 
+@cache
 def _spelled(code_point: Callable[[int], str]) -> str:
     """The regular expression of one word, apostrophes doubled for SQL, code points spelled as the engine wants them."""
 
