@@ -2,8 +2,9 @@
 
 One query is reserve and settle: two durable transactions on one data set, the worst case for both stores, because all
 clients want the same row. Beside it runs pgbench on the same server, whose script also updates one row that all clients
-want (scale 1): one durable transaction. The history is half repeats, which cost the population nothing and are what a
-refusal must not read. Run it with: python -m benchmarks.ledger, and --longest 1000000 for a long history.
+want (scale 1): one durable transaction. The two take turns of a second, and medians over all turns are shown. The
+history is half repeats, which cost the population nothing and are what a refusal must not read. Run it with:
+python -m benchmarks.ledger, and --longest 1000000 for a long history.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -55,6 +57,16 @@ class Place:
         return SqliteDatabase(Path(self.address)) if self.kind == "SQLite" else PostgresDatabase(self.address)
 
 
+@dataclass(frozen=True)
+class Rates:
+    """Medians over all turns: queries per second, milliseconds of a processor for each, and pgbench beside them."""
+
+    queries: float
+    processor: float
+    beside: float | None
+    ratio: float | None
+
+
 def question(client: int, key: str, cost: Cost = WORST) -> Ask:
     """A question that nobody has asked before."""
     return Ask(analyst=f"analyst {client}", dataset="data", version="v1", query=key, cost=cost, key=key, family="alike")
@@ -80,29 +92,45 @@ def one_refusal(ledger: Ledger, client: int, key: str) -> float:
     raise RuntimeError(key)
 
 
-def client_loop(place: Place, client: int, seconds: float) -> int:
-    """Ask for so many seconds; how many queries were answered."""
-    ledger, done = place.open(), 0
-    end = time.perf_counter() + seconds
+@lru_cache
+def opened(place: Place) -> Ledger:
+    """The ledger of this process, which stays open as that of a service does."""
+    return place.open()
+
+
+def client_loop(place: Place, client: int, seconds: float) -> tuple[int, float]:
+    """Ask for so many seconds; how many queries were answered, and the seconds of a processor that it took."""
+    ledger, done = opened(place), 0
+    end, before = time.perf_counter() + seconds, time.process_time()
     while time.perf_counter() < end:
         one_query(ledger, client, f"{client} {time.time_ns()} {done}")
         done += 1
-    ledger.close()
-    return done
+    return done, time.process_time() - before
 
 
-def queries_per_second(place: Place, clients: int, seconds: float) -> float:
-    """All clients at once, each a process."""
+def in_turns(place: Place, clients: int, seconds: float, *, beside: Callable[[int], float] | None) -> Rates:
+    """All clients at once, each a process, for a second at a time, then pgbench: a busy machine slows both."""
+    ours, theirs, spent = list[float](), list[float](), list[float]()
     with get_context("spawn").Pool(clients) as pool:
-        # The first round starts the processes and loads the code.
-        pool.starmap(client_loop, [(place, client, 0.2) for client in range(clients)], chunksize=1)
-        done = pool.starmap(client_loop, [(place, client, seconds) for client in range(clients)], chunksize=1)
-    return sum(done) / seconds
+        # The first round starts the processes, loads the code and prepares the statements.
+        pool.starmap(client_loop, [(place, client, 0.5) for client in range(clients)], chunksize=1)
+        for _ in range(max(1, round(seconds))):
+            done = pool.starmap(client_loop, [(place, client, 1.0) for client in range(clients)], chunksize=1)
+            ours.append(float(sum(count for count, _ in done)))
+            spent.append(1000 * sum(used for _, used in done) / ours[-1])
+            theirs += [] if beside is None else [beside(clients)]
+    ratios = [2 * rate / own for rate, own in zip(ours, theirs, strict=False)]
+    return Rates(
+        queries=statistics.median(ours),
+        processor=statistics.median(spent),
+        beside=statistics.median(theirs) if theirs else None,
+        ratio=statistics.median(ratios) if ratios else None,
+    )
 
 
-def pgbench_rate(cluster: Cluster, clients: int, seconds: float) -> float:
-    """Transactions per second of pgbench's own script on the same server."""
-    words = ("-h", str(cluster.folder), "-U", "postgres", "-n", "-c", str(clients), "-T", str(max(1, round(seconds))))
+def pgbench_rate(cluster: Cluster, clients: int) -> float:
+    """Transactions per second of pgbench's own script on the same server, for a second."""
+    words = ("-h", str(cluster.folder), "-U", "postgres", "-n", "-c", str(clients), "-T", "1")
     said = cluster.run("pgbench", *words, "postgres")
     found = re.search(r"tps = ([\d.]+)", said)
     if found is None:
@@ -188,18 +216,18 @@ def measure(
         shown = "  ".join(f"{median:6.2f} {tail:7.2f}" for median, tail in steps)
         print(f"{place.kind:10} {rows:>9,} queries     {shown}", flush=True)
     for clients in CLIENTS:
-        rate = queries_per_second(place, clients, plan.seconds)
-        line = f"{place.kind:10} {clients:2} clients: {rate:8.1f} queries/s, {2 * rate:8.1f} transactions/s"
-        if beside is not None:
-            own = beside(clients)
-            line += f"; pgbench {own:8.1f} transactions/s; ratio {2 * rate / own:.2f}"
+        rates = in_turns(place, clients, plan.seconds, beside=beside)
+        line = f"{place.kind:10} {clients:2} clients: {rates.queries:8.1f} queries/s, {2 * rates.queries:8.1f} "
+        line += f"transactions/s; {rates.processor:.2f} ms of a processor a query"
+        if rates.ratio is not None:
+            line += f"; pgbench {rates.beside:8.1f} transactions/s; ratio {rates.ratio:.2f}"
         print(line, flush=True)
 
 
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=3.0, help="how long each rate is measured")
+    parser.add_argument("--seconds", type=float, default=5.0, help="how long each rate is measured")
     parser.add_argument("--longest", type=int, default=100_000, help="the longest history")
     parser.add_argument("--queries", type=int, default=100, help="how often each step is timed")
     given = parser.parse_args()
@@ -215,7 +243,7 @@ def main() -> None:
         measure(
             Place("PostgreSQL", cluster.address),
             plan,
-            beside=lambda clients: pgbench_rate(cluster, clients, plan.seconds),
+            beside=lambda clients: pgbench_rate(cluster, clients),
             calm=lambda: cluster.run("psql", *here, "-q", "-c", "VACUUM ANALYZE", "-c", "CHECKPOINT", "postgres"),
         )
 
