@@ -23,7 +23,9 @@ from hushcount.audit.asking import asked_by_name
 from hushcount.engines import hashing
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
-from hushcount.engines.spark import engine as engine_module
+from hushcount.engines.spark import blocks as blocks_module
+from hushcount.engines.spark import incidence as incidence_module
+from hushcount.engines.spark import lists as lists_module
 from hushcount.engines.spark.engine import open_spark
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.table import MECHANISMS
@@ -193,7 +195,7 @@ def test_steps_are_exact():
     shares = sorted({*range(1, 2000), *(n * n + d for n in range(50, 1100, 7) for d in (-1, 0, 1)), 2**20, 4**20})
     frame = local_spark().createDataFrame(pa.table({"share": shares}))
     for norm in (1, 2):
-        found = frame.select("share", engine_module._step(2**30, norm).alias("step")).toArrow().to_pydict()  # noqa: SLF001
+        found = frame.select("share", incidence_module._step(2**30, norm).alias("step")).toArrow().to_pydict()  # noqa: SLF001
         expected = [2**30 // share if norm == 1 else math.isqrt(2**60 // share) for share in found["share"]]
 
         assert found["step"] == expected
@@ -239,10 +241,10 @@ def test_releases_are_the_same(mechanism, made):
 @pytest.mark.parametrize("few", [10**6, 0], ids=["broadcast", "shuffle"])
 def test_sips_shuffles_no_more_than_the_paper(few, made, monkeypatch):
     """SIPS section 4.1: at most 3 (I - 1) + 2 shuffles for I rounds; ours are the exchanges of the executed plans."""
-    monkeypatch.setattr(engine_module, "FEW_ITEMS", few)
+    monkeypatch.setattr(lists_module, "FEW_ITEMS", few)
     engine = open_spark(made)
     exchanges, plans = [], []
-    collected = engine_module._collected  # noqa: SLF001
+    collected = blocks_module._collected  # noqa: SLF001
 
     def counted(name, frame):
         answer = collected(name, frame)
@@ -251,7 +253,7 @@ def test_sips_shuffles_no_more_than_the_paper(few, made, monkeypatch):
         exchanges.append(_exchanges(_without_kept(plan)))
         return answer
 
-    monkeypatch.setattr(engine_module, "_collected", counted)
+    monkeypatch.setattr(blocks_module, "_collected", counted)
     sips = next(mechanism for mechanism in MECHANISMS if mechanism.name == "sips")
     with engine.asking(str):
         found = released(engine, sips)
@@ -299,7 +301,7 @@ def test_named_items_are_left_out_either_way(made, monkeypatch):
     named = np.array(["item 00", "item 03", "nobody", "\ud800"], dtype=object)
     theirs = open_duckdb(made).incidence(SELECTION)
     for few in (10**6, 0):
-        monkeypatch.setattr(engine_module, "FEW_ITEMS", few)
+        monkeypatch.setattr(lists_module, "FEW_ITEMS", few)
         ours = open_spark(made).incidence(SELECTION)
         for bound in (
             Bound(max_items=3, salt=b"s", without=named),
