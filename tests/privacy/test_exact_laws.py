@@ -20,6 +20,7 @@ from scipy.special import logsumexp
 
 from hushcount.accounting import zcdp
 from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.calibration import require_covered
 from hushcount.mechanisms.counts.gaussian_threshold import (
     any_above,
     plan_gaussian_threshold,
@@ -35,7 +36,7 @@ from hushcount.mechanisms.counts.known_domain import (
 from hushcount.mechanisms.counts.pcr import level_epsilon, plan_pcr, run_pcr
 from hushcount.mechanisms.counts.tsgd import plan_tsgd, run_tsgd
 from hushcount.mechanisms.counts.unknown_domain import plan_unknown_laplace, run_unknown_laplace
-from hushcount.mechanisms.ranking import bottom_odds, require_covered
+from hushcount.mechanisms.ranking import bottom_odds
 from hushcount.mechanisms.selection.optimal import plan_optimal, run_optimal
 from hushcount.mechanisms.selection.union import plan_union
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, run_known_gumbel

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import pytest
 
-from hushcount.mechanisms.ranking import bottom_odds, most_delta
+from hushcount.mechanisms.calibration import most_delta
+from hushcount.mechanisms.ranking import bottom_odds
 from tests.privacy.exact import ROUNDING, Selection, bottom_weights, good_weights, peeled, spread
 
 DELTA = Fraction(1, 10)

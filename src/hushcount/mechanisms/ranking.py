@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from hushcount.errors import InvalidInput, InvalidParameter
-from hushcount.model.amounts import allow
+from hushcount.errors import InvalidInput
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items
 from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.source import ItemKeys
@@ -63,35 +60,6 @@ def bottom_odds(rows: int, delta: Fraction) -> Fraction:
     up to `rows` (erratum 1).
     """
     return rows / delta
-
-
-def most_delta(epsilon: Decimal, cap: int) -> Decimal:
-    """The largest delta that epsilon covers, rounded down: e^epsilon (1 - e^(-epsilon/cap)).
-
-    Given that bottom comes before every swapped item, bottom takes over their weight: it and they are like one
-    candidate of their sum. In units of bottom's weight without the person, let the boundary rise by j of cap.
-
-    Items that only the larger data can select rise by more than j, to at most cap above the old boundary: they weigh w
-    <= delta, and nothing if j = cap. Those that only the smaller data can select end at most at the new boundary: they
-    weigh v <= delta e^(epsilon (j/cap - 1)), and nothing if j = 0. The weights of other items move by a factor from 1
-    to e^epsilon. So does that sum, from 1 + v to e^(epsilon j/cap) + w, exactly if delta is at most e^epsilon -
-    e^(epsilon (cap - 1)/cap) (docs, mechanisms/top.md). DR19 and PCR leave the condition out.
-    """
-    # It grows with epsilon, so a smaller one is safe where doubles end.
-    size = min(float(epsilon), 50.0)
-    return min(allow(math.exp(size) * -math.expm1(-size / cap) * (1 - 1e-12)), Decimal(1))
-
-
-def require_covered(delta: Decimal, epsilon: Decimal, cap: int) -> None:
-    """Refuse a delta that epsilon does not cover: a step would cost more than epsilon."""
-    most = most_delta(epsilon, cap)
-    if delta > most:
-        raise InvalidParameter(
-            "delta",
-            float(delta),
-            f"at most {float(most):.3g} for each choice, which its epsilon can cover",
-            "Use 1e-6.",
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,7 +131,7 @@ def test_facts_of_the_catalog_are_taken_up_where_nothing_was_said(setting):
     assert with_facts(plain, None) == plain
     top = make_request("top", user="user", item="item", options={"k": 2})
     assert with_facts(top, dataset).facts.max_items is None
-    assert ask(setting, fresh=True).receipt.mechanism == "known-laplace"
+    assert ask(setting, fresh=True).receipt.mechanism == "known-gaussian"
 
 
 def test_sixteen_threads_meet_new_data_at_once(setting):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hushcount.accounting import zcdp
+from hushcount.mechanisms.calibration import most_delta
 from hushcount.mechanisms.counts.pcr import plan_pcr, run_pcr
 from hushcount.mechanisms.counts.pcr_batched import (
     level_delta,
@@ -17,7 +18,6 @@ from hushcount.mechanisms.counts.pcr_batched import (
     plan_pcr_batched,
     run_pcr_batched,
 )
-from hushcount.mechanisms.ranking import most_delta
 from hushcount.model.budgets import rho_budget
 from hushcount.model.costs import BoundedRange, DiscreteGaussian, Failure
 from hushcount.noise.source import SeededSource

@@ -11,9 +11,9 @@ import numpy as np
 
 from hushcount.accounting.filters import Filter
 from hushcount.errors import InvalidParameter
-from hushcount.mechanisms.calibration import concentrated
+from hushcount.mechanisms.calibration import concentrated, require_covered
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank, require_covered
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget

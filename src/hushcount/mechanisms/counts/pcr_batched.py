@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.mechanisms.calibration import concentrated, root_above
+from hushcount.mechanisms.calibration import concentrated, most_delta, root_above
 from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, most_delta, rank
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.calibration import concentrated, most_delta, root_below
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, bottom_odds, most_delta, rank
+from hushcount.mechanisms.ranking import Contest, bottom_odds, rank
 from hushcount.mechanisms.released import counted_within, release_top, unit_stddev, with_counts
 from hushcount.mechanisms.selection.union import UnionPlan, name_items, plan_union
 from hushcount.model.amounts import allow, charge, share, whole

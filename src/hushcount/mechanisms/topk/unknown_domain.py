@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
 
-from hushcount.mechanisms.calibration import concentrated, root_below
+from hushcount.mechanisms.calibration import concentrated, require_covered, root_below
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank, require_covered
+from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
 from hushcount.mechanisms.released import counted_within, release_top, unit_stddev, with_counts
 from hushcount.mechanisms.topk.known_domain import step_cost
 from hushcount.model.amounts import whole
