@@ -55,10 +55,12 @@ class Curve:
     Attributes:
         slopes: slope at each knot, in units of 2^-44.
         heights: height at each knot, in units of 2^-55.
+        levels: the same as doubles, in units of one, for the filter.
     """
 
     slopes: Int64s
     heights: Int64s
+    levels: Floats
 
     def height(self, log_odds: Floats) -> Floats:
         """How far above the weight of even odds, in units of sigma, the log-odds are reached; within 1e-14."""
@@ -66,14 +68,13 @@ class Curve:
         knot = np.minimum((size * _KNOTS_PER_UNIT).astype(np.int64), len(self.slopes) - 2)
         rest = size - knot / _KNOTS_PER_UNIT
         first, bend = self._piece(knot)
-        return np.copysign(self.heights[knot] * 2.0**-_HEIGHT_BITS + rest * (first + rest * bend / 2), log_odds)
+        return np.copysign(self.levels[knot] + rest * (first + rest * bend / 2), log_odds)
 
     def log_odds(self, height: Floats) -> Floats:
         """The inverse of `height`, within 2^-42."""
-        size = np.minimum(np.abs(height), self.heights[-1] * 2.0**-_HEIGHT_BITS)
-        knot = np.searchsorted(self.heights * 2.0**-_HEIGHT_BITS, size, side="right") - 1
-        knot = np.minimum(knot, len(self.slopes) - 2)
-        rest = size - self.heights[knot] * 2.0**-_HEIGHT_BITS
+        size = np.minimum(np.abs(height), self.levels[-1])
+        knot = np.minimum(np.searchsorted(self.levels, size, side="right") - 1, len(self.slopes) - 2)
+        rest = size - self.levels[knot]
         first, bend = self._piece(knot)
         # The root of rest = first t + bend t²/2 in the form in which nothing cancels.
         root = np.sqrt(first**2 + 2 * bend * rest)
@@ -119,7 +120,7 @@ def curve() -> Curve:
     raised = slope * (1 + 2.0**-49) + lack / (8 * _KNOTS_PER_UNIT**2)
     slopes = np.ceil(raised * 2.0**_SLOPE_BITS).astype(np.int64) + 1
     heights = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(slopes[1:] + slopes[:-1])])
-    return Curve(slopes=slopes, heights=heights)
+    return Curve(slopes=slopes, heights=heights, levels=heights * 2.0**-_HEIGHT_BITS)
 
 
 def _exponentials(number: int) -> list[int]:
