@@ -72,7 +72,7 @@ RUNNING: list[pytest.Item] = []
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Tests are collected without a search for garbage, and later searches pass over what was loaded until then.
 
     It all stays until the end: looking through it ten times is a sixth of collecting, in each process.
@@ -83,6 +83,8 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+        # At its end Python lets go of everything, and some libraries say so if it cannot.
+        session.config.add_cleanup(gc.unfreeze)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
