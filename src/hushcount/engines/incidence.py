@@ -166,7 +166,10 @@ class MemoryIncidence:
 
     def held(self, listed: Items) -> int:
         """How many pairs of a person and a listed item there are."""
-        return int(np.bincount(self.ids, minlength=len(self.items))[_among(self.items, listed)].sum())
+        wanted = np.zeros(len(self.items), dtype=np.bool_)
+        places = self._places(listed)
+        wanted[places[places >= 0]] = True
+        return int(np.count_nonzero(wanted[self.ids]))
 
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
@@ -189,7 +192,14 @@ class MemoryIncidence:
         ranks = self._ranks(ranked)
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
-        total = clipping.clipped(self.offsets, self.ids, amplitudes, clip.radius)
+        if len(self.ids) < _MANY_PAIRS:
+            total = clipping.clipped(self.offsets, self.ids, amplitudes, clip.radius)
+        else:
+            from hushcount.engines.bounding import add_clipped
+
+            limit = clip.radius**2
+            parts = self._in_parts(lambda part: add_clipped(self._rows_of(part), self.ids, amplitudes, limit))
+            total = np.sum(parts, axis=0)
         sums = np.zeros(clip.first, dtype=np.int64)
         sums[ranks[counts]] = total[counts]
         return sums
@@ -200,8 +210,17 @@ class MemoryIncidence:
 
     def _ranks(self, ranked: Ranked) -> Int64s:
         """For each item which of the ranked ones it is; -1 for none."""
-        place = {item: rank for rank, item in enumerate(ranked.items.tolist())}
-        return np.array([place.get(item, -1) for item in self.items.tolist()], dtype=np.int64)
+        ranks = np.full(len(self.items), -1, dtype=np.int64)
+        places = self._places(ranked.items)
+        ranks[places[places >= 0]] = np.flatnonzero(places >= 0)
+        return ranks
+
+    def _places(self, listed: Items) -> Int64s:
+        """Where each of some items stands; -1 if nobody has it. Items are sorted, and a list is mostly short."""
+        if not len(self.items):
+            return np.full(len(listed), -1, dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.items, listed), len(self.items) - 1)
+        return np.where(self.items[places] == listed, places, -1)
 
     def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
         """Which pairs stay under the bound, and how many for each person."""

@@ -31,7 +31,7 @@ _UNUSED: dict[Fact, str] = {
     "public_items": "It shows what it finds, on a list or not: a public list would change nothing.",
     "k": "It shows all that it can; a top list shows the first k.",
     "with_counts": "Only a top list has names with or without counts.",
-    "relative_error": "Only 'ntm', 'pcr' and 'plume-threshold' aim at a share of a count; say a number of people.",
+    "relative_error": "Only 'ntm', 'pcr' and 'plume-threshold' aim at a share; say a number of people instead.",
 }
 
 

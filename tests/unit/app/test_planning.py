@@ -75,7 +75,7 @@ def test_estimates_say_price_and_accuracy(question, options):
     [
         ("count", {"k": 5}, "k = 5 .* left out for 'ntm'"),
         ("count", {"counts": False}, "with_counts = False .* left out for 'ntm'"),
-        ("count", {"method": "pcr", "max_items_per_user": 3}, "max_items = 3 .* left out for 'ntm'"),
+        ("count", {"method": "pcr", "max_items_per_user": 3}, "max_items = 3 .* left out for 'pcr'"),
         ("count", {"method": "tsgd", "max_items_per_user": 3, "keys": ["a"]}, "public_items = 'a list' .* 'tsgd'"),
         ("count", {"max_items_per_user": 1, "error": "10%"}, "relative_error = 0.1 .* say a number of people instead"),
         ("top", {"k": 2, "max_items_per_user": 3}, "max_items = 3 .* left out for 'hybrid-top'"),

@@ -87,6 +87,18 @@ def test_compiled_and_plain_losses_are_the_same_integers(seed):
     assert plain.max() > 0
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_compiled_and_plain_sums_are_the_same_integers(seed):
+    """The same of what a clip leaves, for clips that take nothing, something and nearly all."""
+    held, ranked, clips = made(300, 60, seed)
+    plain = [held.clipped(ranked, clip).tolist() for clip in clips]
+    with patch.object(incidence_module, "_MANY_PAIRS", 0):
+        compiled = [held.clipped(ranked, clip).tolist() for clip in clips]
+
+    assert plain == compiled
+    assert any(map(any, plain))
+
+
 def test_the_toy_of_the_notes():
     """Predictions 300, 200, 100 and three people: losses and clipped counts, to the digits that were given."""
     squares = np.array([300.0, 200.0, 100.0]) ** -1.5 * 100.0**-0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -46,13 +47,13 @@ def candidates(shape: Shape, room: float, ladder: Ladder) -> tuple[Clip, ...]:
     candidate has as many items as fit without clipping anybody, and at least one.
     """
     squares, all_items = shape.squares, len(shape)
-    wanted = [shape.radius(first, room) for first in range(1, all_items + 1)]
-    fits = [int(square) <= radius**2 for square, radius in zip(squares, wanted, strict=True)]
-    first = max(fits.index(False) if False in fits else all_items, 1)
+    # S grows with the number of items, and the room of the last one shrinks: those that fit come first.
+    fitting = bisect_left(range(1, all_items + 1), 1, key=lambda k: int(squares[k - 1]) > shape.radius(k, room) ** 2)
+    first = max(fitting, 1)
     found = [shape.unclipped(first)]
     while first < all_items:
         first = min(all_items, max(first + 1, math.floor(first * ladder.growth)))
-        found.append(Clip(first=first, radius=wanted[first - 1]))
+        found.append(Clip(first=first, radius=shape.radius(first, room)))
     last = found[-1].radius
     shrunk = (max(1, math.floor(last * ladder.shrinking ** (step / 2))) for step in range(1, ladder.steps + 1))
     return (*found, *(Clip(first=all_items, radius=radius) for radius in shrunk))

@@ -47,7 +47,7 @@ class Shape:
 
     def amplitude(self, first: int) -> float:
         """What an a of one is on the grid, for the first so many items."""
-        last = float(self.predictions[-1])
+        last = self.predictions[-1]
         return math.pow(2.0, self.bits) * math.pow(last, _POWER) * math.pow(self.predictions[first - 1], 1 - _POWER)
 
     def radius(self, first: int, room: float) -> int:
