@@ -92,7 +92,7 @@ def losses(offsets: Int64s, ids: Ids, tables: Segments) -> Int64s:
     return lost
 
 
-def clipped(offsets: Int64s, ids: Ids, amplitudes: Int64s, radius: int) -> Int64s:
+def clipped(offsets: Int64s, ids: Ids, amplitudes: Int64s, *, radius: int) -> Int64s:
     """For each id the sum of what people add to it, if the items with an amplitude count; see `Incidence.clipped`."""
     squares = _per_person((amplitudes * amplitudes)[ids], offsets)
     over = np.flatnonzero(squares > radius * radius)

@@ -193,7 +193,7 @@ class MemoryIncidence:
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
         if len(self.ids) < _MANY_PAIRS:
-            total = clipping.clipped(self.offsets, self.ids, amplitudes, clip.radius)
+            total = clipping.clipped(self.offsets, self.ids, amplitudes, radius=clip.radius)
         else:
             from hushcount.engines.bounding import add_clipped
 

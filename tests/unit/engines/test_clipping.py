@@ -29,7 +29,7 @@ def one_person(steps, radius, factors=clipping.factors):
     """What a person who holds everything adds to each item, as integers."""
     with patch.object(clipping, "factors", factors):
         ids = np.arange(len(steps))
-        return clipping.clipped(np.array([0, len(steps)]), ids, np.array(steps, dtype=np.int64), radius).tolist()
+        return clipping.clipped(np.array([0, len(steps)]), ids, np.array(steps, dtype=np.int64), radius=radius).tolist()
 
 
 def made(people, items, seed):

@@ -124,7 +124,7 @@ def test_the_first_candidate_clips_nobody():
 def test_priors_grow_within_their_limits():
     """Each candidate adds between a quarter and one and a half to the logarithm of its prior."""
     shape = three()
-    found = log_priors(shape, candidates(shape, 1e-9, Ladder()), 0.154919, Ladder())
+    found = log_priors(shape, candidates(shape, 1e-9, Ladder()), epsilon=0.154919, ladder=Ladder())
 
     assert found[0] == pytest.approx(0.154919 * 0.02 * 300)
     assert all(0.25 <= later - before <= 1.5 for before, later in itertools.pairwise(found))
@@ -154,7 +154,7 @@ def test_without_clip_nothing_is_chosen_or_lost():
 
 def test_a_crowd_too_small_for_names_is_peeled():
     """Where an item of nearly everybody could not be named, the counts are found one by one, with all of the budget."""
-    few = town(160, 4, long_lists=160)
+    few = town(120, 6, long_lists=120)
     plan = plan_ntm(BUDGET)
     drawn = purposes(lambda noise: run_ntm(few, plan, noise))
     outcome = run_ntm(few, plan, SeededSource(1))
@@ -254,9 +254,9 @@ def test_deviations_go_from_two_sides_to_one():
 
 def test_rows_near_the_bar_reach_further_down():
     """A row far above the bar has the usual lower end, one just above it nearly all below it."""
-    assert lower_end(2000, 1000, 100, 1.96) == 2000 - 196
-    assert lower_end(1100, 1000, 100, 1.96) < 1100 - 300
-    assert lower_end(1001, 1000, 100, 1.96) == 0
+    assert lower_end(2000, 1000, 100, reach=1.96) == 2000 - 196
+    assert lower_end(1100, 1000, 100, reach=1.96) < 1100 - 300
+    assert lower_end(1001, 1000, 100, reach=1.96) == 0
 
 
 def test_tiny_and_huge_budgets_run():

@@ -33,23 +33,26 @@ def ranked_lists(session: Session, pairs: _Frame, ranked: Ranked) -> _Frame:
     return known.groupBy("person").agg(F.collect_list("rank").alias("ranks")).select("ranks")
 
 
-def losses(name: str, lists: _Frame, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
+def losses(name: str, lists: _Frame, ranked: Ranked, *, clips: Sequence[Clip], unit: int) -> Int64s:
     """What each clip takes away, in units of one person."""
     tables = clipping.segments(ranked, clips, np.arange(len(ranked.items)), unit=unit)
-    return _added(name, lists, lambda offsets, ranks: clipping.losses(offsets, ranks, tables), len(clips))
+    return _added(name, lists, lambda offsets, ranks: clipping.losses(offsets, ranks, tables), length=len(clips))
 
 
-def clipped(name: str, lists: _Frame, ranked: Ranked, clip: Clip) -> Int64s:
+def clipped(name: str, lists: _Frame, ranked: Ranked, *, clip: Clip) -> Int64s:
     """For each of the first ranked items, the sum of what people add to it under a clip."""
     clipping.check_clip(ranked, clip)
     amplitudes = ranked.amplitudes.copy()
     amplitudes[clip.first :] = 0
     radius = clip.radius
-    add: Callable[[Int64s, Ids], Int64s] = lambda offsets, ranks: clipping.clipped(offsets, ranks, amplitudes, radius)  # noqa: E731
-    return _added(name, lists, add, len(amplitudes))[: clip.first]
+
+    def add(offsets: Int64s, ranks: Ids) -> Int64s:
+        return clipping.clipped(offsets, ranks, amplitudes, radius=radius)
+
+    return _added(name, lists, add, length=len(amplitudes))[: clip.first]
 
 
-def _added(name: str, lists: _Frame, add: Callable[[Int64s, Ids], Int64s], length: int) -> Int64s:
+def _added(name: str, lists: _Frame, add: Callable[[Int64s, Ids], Int64s], *, length: int) -> Int64s:
     """The sum over all lists of what a function makes of the lists of a block; only sums come here."""
     from pyspark.sql import functions as F
 

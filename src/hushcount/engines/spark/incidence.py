@@ -109,11 +109,11 @@ class SparkIncidence:
 
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
-        return clipped.losses(self.name, self._ranked(ranked), ranked, clips, unit=unit)
+        return clipped.losses(self.name, self._ranked(ranked), ranked, clips=clips, unit=unit)
 
     def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
         """For each of the first ranked items, the sum of what people add to it under a clip."""
-        return clipped.clipped(self.name, self._ranked(ranked), ranked, clip)
+        return clipped.clipped(self.name, self._ranked(ranked), ranked, clip=clip)
 
     def largest(self, top: int) -> Histogram:
         """People per item, nobody bounded: the `top` largest counts, ties by item."""

@@ -181,7 +181,7 @@ def _peeled(course: Course) -> Outcome:
         return replace(nothing, cost=purse.bought)
     peeling = replace(plan.peeling, rho=purse.rho, delta=purse.delta)
     top = rank(course.incidence.largest(peeling.fetched + 1), peeling.fetched)
-    found = peel_counts(top, peeling, purse, course.noise)
+    found = peel_counts(top, peeling, purse=purse, noise=course.noise)
     released = release_counts(
         plan,
         found.items,

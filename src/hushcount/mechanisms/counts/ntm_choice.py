@@ -59,7 +59,7 @@ def candidates(shape: Shape, room: float, ladder: Ladder) -> tuple[Clip, ...]:
     return (*found, *(Clip(first=all_items, radius=radius) for radius in shrunk))
 
 
-def log_priors(shape: Shape, clips: tuple[Clip, ...], epsilon: float, ladder: Ladder) -> list[float]:
+def log_priors(shape: Shape, clips: tuple[Clip, ...], *, epsilon: float, ladder: Ladder) -> list[float]:
     """Lambda of each candidate: the sum over it and those before of clip(epsilon worth P_k, least, most)."""
     steps = [
         min(max(epsilon * ladder.worth * float(shape.predictions[clip.first - 1]), ladder.least), ladder.most)
@@ -78,7 +78,7 @@ def choice_cost(rho: Decimal) -> Cost:
     return Cost.of(BoundedRange(epsilon=choice_epsilon(rho)))
 
 
-def choice_call(purpose: str, losses: Int64s, priors: list[float], epsilon: Decimal) -> Peel:
+def choice_call(purpose: str, losses: Int64s, *, priors: list[float], epsilon: Decimal) -> Peel:
     """The draw: candidate j with weight exp(Lambda_j - epsilon losses_j / UNIT).
 
     One person more raises every loss by something from 0 to UNIT, so all log-weights move the same way by at most

@@ -107,9 +107,8 @@ class Course:
         self.purse.pay(choice_cost(rho))
         epsilon = choice_epsilon(rho)
         losses = self.incidence.losses(shape.ranked, clips, unit=UNIT)
-        call = choice_call(
-            f"ntm/choice/{number}", losses, log_priors(shape, clips, float(epsilon), plan.ladder), epsilon
-        )
+        priors = log_priors(shape, clips, epsilon=float(epsilon), ladder=plan.ladder)
+        call = choice_call(f"ntm/choice/{number}", losses, priors=priors, epsilon=epsilon)
         return clips[int(self.noise.perform(call)[0])]
 
     def measure(self, shape: Shape, clip: Clip, *, rho: Decimal, number: int) -> Measured:

@@ -54,7 +54,7 @@ def combine(rough: Measured, final: Measured, *, most_noise: float) -> Estimates
     by_item = shown[np.argsort(rough.items[shown], kind="stable")]
     order = by_item[np.argsort(-counts[by_item], kind="stable")]
     low = [
-        lower_end(count, above, stddev, z)
+        lower_end(count, above, stddev, reach=z)
         for count, above, stddev, z in zip(counts[order], bar[order], stddevs[order], reach[order], strict=True)
     ]
     return Estimates(
@@ -87,7 +87,7 @@ def _reach(ratio: float) -> float:
     return _solved(lambda z: tail(z) + tail(z + ratio) - _MISSED, 1.6, 2.0)
 
 
-def lower_end(count: float, bar: float, stddev: float, reach: float) -> int:
+def lower_end(count: float, bar: float, stddev: float, *, reach: float) -> int:
     """The lower end of a count that is shown because it is at or above a bar.
 
     Far above, `reach` deviations below it. Near the bar, the true count at which a count so large, *given that it is

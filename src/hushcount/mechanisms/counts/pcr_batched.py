@@ -132,7 +132,7 @@ def run_pcr_batched(histogram: Histogram, plan: BatchedPlan, noise: NoiseSource)
     needs no clamp (erratum 11); a second, independent count of everything with the rest.
     """
     purse = Purse(plan.rho, plan.delta)
-    found = peel_counts(rank(histogram, plan.fetched), plan, purse, noise)
+    found = peel_counts(rank(histogram, plan.fetched), plan, purse=purse, noise=noise)
     release = release_counts(
         plan,
         found.items,
@@ -144,7 +144,7 @@ def run_pcr_batched(histogram: Histogram, plan: BatchedPlan, noise: NoiseSource)
     return replace(release, cost=purse.bought)
 
 
-def peel_counts(top: Ranking, plan: BatchedPlan, purse: Purse, noise: NoiseSource) -> Peeled:
+def peel_counts(top: Ranking, plan: BatchedPlan, *, purse: Purse, noise: NoiseSource) -> Peeled:
     """All counts that the purse pays for, each counted a second time with what is left."""
     run = _Run(plan=plan, noise=noise, top=top, keys=noise.identify(top.items), purse=purse)
     run.left = np.arange(plan.fetched + 1)
