@@ -15,7 +15,7 @@ from hushcount.accounting.accountant import Accountant
 from hushcount.app.planning import Planned
 from hushcount.mechanisms import table
 from hushcount.model.amounts import Number
-from hushcount.model.costs import Cost
+from hushcount.model.costs import EVERY_ORDER, Cost
 from hushcount.model.outcomes import Outcome
 
 _SIGNIFICANT = 4
@@ -47,6 +47,7 @@ class Receipt:
     rows: int
     private: bool
     consistent: bool
+    order: float | None = None
 
     def to_json(self) -> str:
         """The receipt as JSON text, keys in a fixed order."""
@@ -89,6 +90,7 @@ def make_receipt(planned: Planned, version: str, outcome: Outcome, *, made: date
         rows=len(outcome.items),
         private=outcome.private,
         consistent=consistent,
+        order=None if outcome.cost.order == EVERY_ORDER else float(outcome.cost.order),
     )
 
 
@@ -131,7 +133,8 @@ def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
         f"It was made by '{receipt.mechanism}' ({receipt.reason.partition(': ')[2]}).",
     ]
     if numbers:
-        lines.append(f"It cost rho = {receipt.rho} and delta = {receipt.delta}.")
+        known = "" if receipt.order is None else f", known for Renyi orders up to {receipt.order:g}"
+        lines.append(f"It cost rho = {receipt.rho} and delta = {receipt.delta}{known}.")
         lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.3g}, {receipt.epsilon_delta:.2g}).")
     if receipt.where:
         lines.append(f"Only rows with {receipt.where} were counted.")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
+from hushcount.accounting.filters import refuse_lower_order
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
 from hushcount.ledger import reserving, settling, timekeeping
 from hushcount.ledger.asks import by_key, of_key, of_number
@@ -34,7 +35,7 @@ from hushcount.ledger.sql_rules import SqlRules
 from hushcount.ledger.sql_watch import SqlWatch
 from hushcount.ledger.store import Database, Statement, Transaction, run
 from hushcount.ledger.watch import Watch
-from hushcount.model.costs import Cost
+from hushcount.model.costs import EVERY_ORDER, Cost
 
 _T = TypeVar("_T")
 
@@ -64,6 +65,7 @@ class SqlLedger(SqlRules, SqlHistory):
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""
         reserving.validate(ask)
+        self._refuse_lower_order(ask.cost)
         with self._database.reading() as transaction:
             book = look_population(transaction, ask.dataset)
             if book.now < book.expiry:
@@ -81,6 +83,7 @@ class SqlLedger(SqlRules, SqlHistory):
         """See `Ledger.reserve_all`."""
         for ask in asks:
             reserving.validate(ask)
+            self._refuse_lower_order(ask.cost)
         datasets = {ask.dataset for ask in asks}
         if len(datasets) != 1:
             raise InvalidParameter("asks", f"about {len(datasets)} data sets", "about one data set")
@@ -109,6 +112,7 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """See `Ledger.settle`."""
+        self._refuse_lower_order(cost)
         release, problem = _on_reservation(
             self._database,
             reservation,
@@ -149,6 +153,10 @@ class SqlLedger(SqlRules, SqlHistory):
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """See `Ledger.set_clock`."""
         return run(self._database, lambda open_: timekeeping.set_clock(open_, deed, by=by))
+
+    def _refuse_lower_order(self, cost: Cost) -> None:
+        if cost.order != EVERY_ORDER:
+            refuse_lower_order(cost, self.order)
 
     def close(self) -> None:
         """See `Ledger.close`."""
