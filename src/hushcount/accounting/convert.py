@@ -36,6 +36,7 @@ _SLACK = Decimal("1e-40")
 _SMALLEST_T = 1e-9
 # A granted rho is lowered by this factor, so that the way back, whose every step rounds up, ends within the target.
 _WAY_BACK = 1 - Decimal("1e-13")
+_LAST_DIGITS = Decimal("1e-15")
 # Amounts are charged on a grid of 1e-36; far less than this cannot be spent.
 _SMALLEST_GRANT = 1e-30
 _SMALLEST_DELTA = Decimal("1e-300")
@@ -111,7 +112,9 @@ def rho_for(epsilon: Number, *, total_delta: Number, delta0: Number = 0, order: 
     with localcontext(_PRECISE):
         rho = ((inner.ln() + (1 + t).ln()) / t + exact + ((1 + t) / t).ln()) / (1 + t)
         rho -= _SLACK * (1 + exact - inner.ln() / t)
-        return _down("epsilon", epsilon, rho * _WAY_BACK)
+        # At an order below the best one epsilon is mostly not rho's: the last digit of epsilon is then many of rho's.
+        lost = exact * _LAST_DIGITS if t + 1 == order else 0
+        return _down("epsilon", epsilon, rho * _WAY_BACK - lost)
 
 
 def simple_epsilon(rho: Number, *, delta0: Number, total_delta: Number) -> float:

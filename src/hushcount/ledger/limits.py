@@ -122,8 +122,21 @@ def for_order(limit: Limit, order: Decimal) -> Limit:
 
 def _epsilon_ceiling(terms: EpsilonBudget, order: Decimal) -> Spent:
     failures = share(terms.delta, 2)
+    if order != EVERY_ORDER and (least := _least_epsilon(terms.delta, failures, order)) >= terms.epsilon:
+        raise InvalidParameter(
+            "epsilon",
+            terms.epsilon,
+            f"above {least:.3f} at this delta",
+            f"This ledger knows its costs for Renyi orders up to {order}, and these promise no less of any sum. Say rho "
+            "and delta instead, or found a ledger that knows all orders.",
+        )
     rho = convert.rho_for(terms.epsilon, total_delta=terms.delta, delta0=failures, order=order)
     return Spent(rho=allowable("rho", Decimal(rho)), delta=failures)
+
+
+def _least_epsilon(delta: Decimal, failures: Decimal, order: Decimal) -> float:
+    """What is promised at least of however little rho, by orders up to this."""
+    return convert.epsilon_for(Decimal("1e-12"), delta0=failures, total_delta=delta, order=order)
 
 
 def lasting(limit: Limit, *, until: datetime, then: Limit | None) -> Limit:

@@ -32,10 +32,8 @@ class Rules:
         kind = body["kind"]
         if kind in {"limit", "role", "member"}:
             self._rule(body)
-        elif kind in {"found", "secret"}:
-            yield from self._found(body)
-        elif kind == "order":
-            yield from self._order(body)
+        elif kind in {"found", "secret", "order"}:
+            yield from (self._order if kind == "order" else self._found)(body)
         elif kind == "register":
             yield from self._register(body)
         elif kind == "record":
