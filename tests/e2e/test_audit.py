@@ -203,4 +203,4 @@ def test_a_mechanism_that_is_not_there_is_refused():
     unknown = CliRunner().invoke(main, ["audit", "--quick", "--only", "nothing"])
 
     assert unknown.exit_code == 2
-    assert "one of sips" in unknown.stderr
+    assert "one of ladder" in unknown.stderr

@@ -27,6 +27,7 @@ from hushcount.model.amounts import (
     probability,
     whole,
 )
+from hushcount.model.costs import EVERY_ORDER
 
 # Sixty digits for every formula below. The slack is far above what their few roundings add up to, far below a double.
 _PRECISE = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -35,6 +36,7 @@ _SLACK = Decimal("1e-40")
 _SMALLEST_T = 1e-9
 # A granted rho is lowered by this factor, so that the way back, whose every step rounds up, ends within the target.
 _WAY_BACK = 1 - Decimal("1e-13")
+_LAST_DIGITS = Decimal("1e-15")
 # Amounts are charged on a grid of 1e-36; far less than this cannot be spent.
 _SMALLEST_GRANT = 1e-30
 _SMALLEST_DELTA = Decimal("1e-300")
@@ -47,14 +49,14 @@ def zcdp_order(rho: Number, epsilon: Number) -> float:
     return 1.0 + _order_for_delta(positive("rho", rho), amount("epsilon", epsilon))
 
 
-def zcdp_delta(rho: Number, epsilon: Number) -> float:
-    """The delta' at which rho-zCDP gives (epsilon, delta')-DP, rounded up.
+def zcdp_delta(rho: Number, epsilon: Number, order: Decimal = EVERY_ORDER) -> float:
+    """The delta' at which rho-zCDP gives (epsilon, delta')-DP, rounded up; by Renyi orders up to `order` alone.
 
     delta' = inf over alpha > 1 of exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1): Canonne,
     Kamath and Steinke 2020, proposition 7, which is lemma 8 of DP-SIPS. Each alpha gives a valid bound; the best is
     found in doubles, the bound at it is then evaluated to sixty digits.
     """
-    return min(1.0, _up(_zcdp_delta(positive("rho", rho), amount("epsilon", epsilon))))
+    return min(1.0, _up(_zcdp_delta(positive("rho", rho), amount("epsilon", epsilon), order)))
 
 
 def inner_delta(*, delta0: Number, total_delta: Number) -> Decimal:
@@ -74,18 +76,19 @@ def outer_delta(*, delta0: Number, inner: Number) -> float:
 
 def delta_for(rho: Number, *, delta0: Number, epsilon: Number) -> float:
     """The total delta at which delta0-approximate rho-zCDP is (epsilon, delta)-DP, rounded up: DP-SIPS, corollary 9."""
-    inner = _zcdp_delta(positive("rho", rho), amount("epsilon", epsilon))
+    inner = _zcdp_delta(positive("rho", rho), amount("epsilon", epsilon), EVERY_ORDER)
     return outer_delta(delta0=delta0, inner=inner)
 
 
-def epsilon_for(rho: Number, *, delta0: Number, total_delta: Number) -> float:
+def epsilon_for(rho: Number, *, delta0: Number, total_delta: Number, order: Decimal = EVERY_ORDER) -> float:
     """The epsilon at which delta0-approximate rho-zCDP is (epsilon, total_delta)-DP, rounded up (DP-SIPS, corollary 9).
 
     epsilon = rho alpha + ln(1 - 1/alpha) - (ln delta' + ln alpha)/(alpha - 1), smallest where t = alpha - 1 solves
-    rho t² + ln(1 + t) = ln(1/delta').
+    rho t² + ln(1 + t) = ln(1/delta'). Every alpha is valid by itself, so where the loss is known for orders up to
+    `order` alone, the smallest over those is (it falls up to the best alpha).
     """
     exact, inner = positive("rho", rho), inner_delta(delta0=delta0, total_delta=total_delta)
-    t = Decimal(_order_for_epsilon(exact, inner))
+    t = _within(_order_for_epsilon(exact, inner), order)
     with localcontext(_PRECISE):
         slope = (inner.ln() + (1 + t).ln()) / t
         epsilon = exact * (1 + t) + (t / (1 + t)).ln() - slope
@@ -93,18 +96,25 @@ def epsilon_for(rho: Number, *, delta0: Number, total_delta: Number) -> float:
     return _up(max(epsilon, Decimal(0)))
 
 
-def rho_for(epsilon: Number, *, total_delta: Number, delta0: Number = 0) -> float:
+def order_for(rho: Number, *, delta0: Number, total_delta: Number) -> float:
+    """The Renyi order that `epsilon_for` uses where all are known; no higher one is needed."""
+    return 1.0 + _order_for_epsilon(positive("rho", rho), inner_delta(delta0=delta0, total_delta=total_delta))
+
+
+def rho_for(epsilon: Number, *, total_delta: Number, delta0: Number = 0, order: Decimal = EVERY_ORDER) -> float:
     """The largest rho, rounded down, such that delta0-approximate rho-zCDP gives (epsilon, total_delta)-DP.
 
     For fixed t = alpha - 1, corollary 9 of DP-SIPS solved for rho is
     ((ln delta' + ln(1 + t))/t + epsilon + ln(1 + 1/t))/(1 + t); any t is valid, the best one is found in doubles.
     """
     exact, inner = amount("epsilon", epsilon), inner_delta(delta0=delta0, total_delta=total_delta)
-    t = Decimal(_order_for_rho(exact, inner))
+    t = _within(_order_for_rho(exact, inner), order)
     with localcontext(_PRECISE):
         rho = ((inner.ln() + (1 + t).ln()) / t + exact + ((1 + t) / t).ln()) / (1 + t)
         rho -= _SLACK * (1 + exact - inner.ln() / t)
-        return _down("epsilon", epsilon, rho * _WAY_BACK)
+        # At an order below the best one epsilon is mostly not rho's: the last digit of epsilon is then many of rho's.
+        lost = exact * _LAST_DIGITS if t + 1 == order else 0
+        return _down("epsilon", epsilon, rho * _WAY_BACK - lost)
 
 
 def simple_epsilon(rho: Number, *, delta0: Number, total_delta: Number) -> float:
@@ -213,12 +223,19 @@ def gaussian_mu(rho: Number) -> float:
         return float_above((2 * positive("rho", rho)).sqrt() * (1 + _SLACK))
 
 
-def _zcdp_delta(rho: Decimal, epsilon: Decimal) -> Decimal:
-    t = Decimal(_order_for_delta(rho, epsilon))
+def _zcdp_delta(rho: Decimal, epsilon: Decimal, order: Decimal) -> Decimal:
+    t = _within(_order_for_delta(rho, epsilon), order)
     with localcontext(_PRECISE):
         exponent = t * ((1 + t) * rho - epsilon) + t * (t / (1 + t)).ln() - (1 + t).ln()
         exponent += _SLACK * (1 + t * ((1 + t) * rho + epsilon) + t)
         return min(Decimal(1), exponent.exp() * (1 + _SLACK))
+
+
+def _within(t: float, order: Decimal) -> Decimal:
+    """The t = alpha - 1 that is best among the orders that are known; what is minimised falls up to the best of all."""
+    if order <= 1:
+        raise InvalidParameter("order", order, "above one", "Of no Renyi order nothing follows.")
+    return min(Decimal(t), _PRECISE.subtract(order, 1))
 
 
 def _order_for_delta(rho: Decimal, epsilon: Decimal) -> float:

@@ -9,13 +9,14 @@ interaction, stopped whenever one likes, is delta-approximate rho-zCDP: the same
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent, allowable
-from hushcount.errors import BudgetExhausted, InvalidParameter
+from hushcount.errors import BudgetExhausted, InvalidParameter, UnsupportedCost
 from hushcount.model.amounts import Number
-from hushcount.model.costs import Cost
+from hushcount.model.costs import EVERY_ORDER, Cost
 
 _MOST_TIMES = 2**31
 
@@ -35,11 +36,13 @@ class Filter:
         rho_limit: the total rho, zero or more.
         delta_limit: the total delta of all failures, zero or more, below one. Each unknown-domain call takes its own
             delta from it, so there are at most floor(delta_limit/delta) of them.
+        order: the guarantee is for Renyi orders up to this; what is known of fewer is refused. All, unless said.
     """
 
-    __slots__ = ("_limit", "_spent")
+    __slots__ = ("_limit", "_order", "_spent")
 
-    def __init__(self, rho_limit: Number, delta_limit: Number) -> None:
+    def __init__(self, rho_limit: Number, delta_limit: Number, *, order: Decimal = EVERY_ORDER) -> None:
+        self._order = order
         self._limit = Spent(rho=allowable("rho_limit", rho_limit), delta=allowable("delta_limit", delta_limit))
         if self._limit.delta >= 1:
             raise InvalidParameter("delta_limit", delta_limit, "below one")
@@ -63,11 +66,13 @@ class Filter:
     def fits(self, cost: Cost) -> bool:
         """Whether `spend` would accept `cost` now."""
         after = self._spent + zcdp.spent(cost)
-        return after.rho <= self._limit.rho and after.delta <= self._limit.delta
+        return cost.order >= self._order and after.rho <= self._limit.rho and after.delta <= self._limit.delta
 
     def times(self, cost: Cost) -> int:
         """How often `spend` would accept `cost` from now on, up to 2^31."""
         asked, left = zcdp.spent(cost), self.left
+        if cost.order < self._order:
+            return 0
         parts = [(left.rho, asked.rho), (left.delta, asked.delta)]
         fitting = (math.floor(Fraction(most) / Fraction(each)) for most, each in parts if each > 0)
         return min(_MOST_TIMES, min(fitting, default=_MOST_TIMES))
@@ -84,8 +89,10 @@ class Filter:
         Raises:
             BudgetExhausted: the cost does not fit; `asked` and `left` are of the first of rho and delta that is too
             small.
-            UnsupportedCost: the cost holds a kind of event without a zCDP theorem.
+            UnsupportedCost: the cost holds a kind of event without a zCDP theorem, or one that is known of too few
+                Renyi orders.
         """
+        refuse_lower_order(cost, self._order)
         asked, left = zcdp.spent(cost), self.left
         if asked.rho > left.rho:
             raise BudgetExhausted("rho of this filter", asked=asked.rho, left=left.rho)
@@ -93,3 +100,16 @@ class Filter:
             raise BudgetExhausted("delta of this filter", asked=asked.delta, left=left.delta)
         self._spent += asked
         return asked
+
+
+def refuse_lower_order(cost: Cost, order: Decimal) -> None:
+    """Refuse a cost that says nothing of some Renyi orders that a sum is to be converted at.
+
+    Raises:
+        UnsupportedCost: it does. Nothing was spent.
+    """
+    if cost.order < order:
+        raise UnsupportedCost(
+            f"this step is known for Renyi orders up to {cost.order}, what it would be added to is promised for orders "
+            f"up to {order}: the sum would promise more than is true. Plan it for order {order}. Nothing was charged."
+        )

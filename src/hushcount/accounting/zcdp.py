@@ -1,16 +1,21 @@
 """The zCDP accountant: every cost event as delta-approximate rho-zCDP, summed.
 
 Approximate zero-concentrated differential privacy composes by adding rho and delta (Bun and Steinke 2016, lemma 8.2),
-also when each step is chosen from the answers so far, as long as a filter guards the totals (`filters`).
+also when each step is chosen from the answers so far, as long as a filter guards the totals (`filters`). Where some
+events are known up to a Renyi order only (`Truncated`), so is the sum: `Cost.order` says up to which.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from hushcount.accounting import convert
 from hushcount.accounting.accountant import Prices, covers, delta_of, epsilon_of, total
 from hushcount.accounting.spent import NOTHING, Charge, Spent, chargeable, failure
+from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number
 from hushcount.model.costs import (
+    EVERY_ORDER,
     Approximate,
     BoundedRange,
     Concentrated,
@@ -19,6 +24,7 @@ from hushcount.model.costs import (
     Failure,
     Gaussian,
     Pure,
+    Truncated,
 )
 
 NAME = "zCDP"
@@ -37,24 +43,26 @@ def spent(cost: Cost) -> Spent:
 
 def epsilon(cost: Cost, total_delta: Number) -> float:
     """The epsilon, rounded up, at which `cost` is (epsilon, total_delta)-DP (`convert.epsilon_for`)."""
-    return epsilon_spent(spent(cost), total_delta)
+    return epsilon_spent(spent(cost), total_delta, order=cost.order)
 
 
 def delta(cost: Cost, epsilon: Number) -> float:
     """The total delta, rounded up, at which `cost` is (epsilon, delta)-DP (`convert.delta_for`)."""
-    return delta_spent(spent(cost), epsilon)
+    return delta_spent(spent(cost), epsilon, order=cost.order)
 
 
-def epsilon_spent(charged: Spent, total_delta: Number) -> float:
-    """As `epsilon`, for a total that was charged before."""
+def epsilon_spent(charged: Spent, total_delta: Number, *, order: Decimal = EVERY_ORDER) -> float:
+    """As `epsilon`, for a total that was charged before, every part of which holds for orders up to `order`."""
     return epsilon_of(
-        charged, total_delta, curve=lambda rho, inner: convert.epsilon_for(rho, delta0=0, total_delta=inner)
+        charged,
+        total_delta,
+        curve=lambda rho, inner: convert.epsilon_for(rho, delta0=0, total_delta=inner, order=order),
     )
 
 
-def delta_spent(charged: Spent, epsilon: Number) -> float:
-    """As `delta`, for a total that was charged before."""
-    return delta_of(charged, epsilon, curve=convert.zcdp_delta)
+def delta_spent(charged: Spent, epsilon: Number, *, order: Decimal = EVERY_ORDER) -> float:
+    """As `delta`, for a total that was charged before, every part of which holds for orders up to `order`."""
+    return delta_of(charged, epsilon, curve=lambda rho, level: convert.zcdp_delta(rho, level, order))
 
 
 def _gaussian(event: Gaussian | DiscreteGaussian) -> Charge:
@@ -64,6 +72,16 @@ def _gaussian(event: Gaussian | DiscreteGaussian) -> Charge:
 
 def _concentrated(event: Concentrated) -> Charge:
     """A step that is rho-zCDP by its own proof."""
+    return chargeable("rho", event.rho), NOTHING
+
+
+def _truncated(event: Truncated) -> Charge:
+    """Rho for all orders up to its own: whoever converts the sum goes no higher than the smallest of them.
+
+    Renyi divergences add up order by order, adaptively too, so sums of rho mean the same up to that order.
+    """
+    if event.order <= 1:
+        raise InvalidParameter("order", event.order, "above one")
     return chargeable("rho", event.rho), NOTHING
 
 
@@ -96,6 +114,7 @@ _PRICES: Prices = {
     Gaussian: _gaussian,
     DiscreteGaussian: _gaussian,
     Concentrated: _concentrated,
+    Truncated: _truncated,
     BoundedRange: _bounded_range,
     Pure: _pure,
     Approximate: _approximate,

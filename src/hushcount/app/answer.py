@@ -25,6 +25,7 @@ from hushcount.engines.engine import Distributed, Engine, asking, refuse_sequent
 from hushcount.errors import Cancelled, InvalidParameter, OverMaxCost, ReservationClosed
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
+from hushcount.model.costs import EVERY_ORDER
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
 
 _CANCELLED = "the question was stopped before data was read for it. Nothing was charged."
@@ -98,7 +99,8 @@ def _prepared(request: Request, engine: Engine, setting: Setting, call: Call) ->
     with asking(engine, call.say):
         engine.validate(request.selection)
         sighted = sight(engine, setting, call.dataset)
-    planned = make_plan(with_facts(request, sighted.dataset))
+    order = None if setting.ledger is None else setting.ledger.order
+    planned = make_plan(with_facts(request, sighted.dataset), order)
     if planned.mechanism.sequential and isinstance(engine, Distributed):
         refuse_sequential(planned.mechanism.name)
     return _Job(planned=planned, engine=engine, sighted=sighted, setting=setting, call=call)
@@ -302,6 +304,9 @@ def _noise(job: _Job, held: Reservation | None) -> NoiseSource:
 def _context(job: _Job, held: Reservation | None) -> str:
     """What tells this answer from others: the question, and the reservation if its noise is to be new."""
     query = job.planned.request.canonical()
+    if job.planned.plan.cost.order != EVERY_ORDER:
+        # Another plan for the same question: its coins must not be those of the plan for all orders.
+        query = json.dumps(["order", str(job.planned.plan.cost.order), query])
     if not job.planned.request.fresh or held is None:
         return query
     # A canonical question is an object of JSON, so a list is never mistaken for one.

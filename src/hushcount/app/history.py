@@ -209,6 +209,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "declare": lambda body: f"declared facts about {len(body['facts'])} columns",
     "join": lambda body: f"joined the people of {body['other']!r} to those of {body['population']!r}",
     "split": _split,
+    "order": lambda body: f"lowered the Renyi orders for which costs are known to {body['order']}",
     "clock": lambda body: f"set the clock right ({body['deed']})",
 }
 

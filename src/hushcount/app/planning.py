@@ -31,25 +31,29 @@ class Planned:
     reason: str
 
 
-def make_plan(request: Request) -> Planned:
-    """Choose the mechanism, or take the one asked for, and calibrate it to the budget or to the wanted error."""
+def make_plan(request: Request, order: Decimal | None = None) -> Planned:
+    """Choose the mechanism, or take the one asked for, and calibrate it to the budget or to the wanted error.
+
+    Args:
+        request: what is asked.
+        order: whoever adds up the costs converts them at Renyi orders up to this; None if nobody does.
+    """
     if request.people_error is not None:
-        return _plan_for_error(request, request.people_error)
-    return _plan(request)
+        return _plan_for_error(request, request.people_error, order)
+    return _plan(request, order)
 
 
-def _plan(request: Request) -> Planned:
+def _plan(request: Request, order: Decimal | None) -> Planned:
+    budget = request.budget if order is None else replace(request.budget, order=order)
     if request.method is None:
-        choice = choose(request.question, request.budget, request.facts)
+        choice = choose(request.question, budget, request.facts)
         mechanism, reason = choice.mechanism, choice.reason
     else:
         mechanism, reason = find(request.method, request.question), f"{request.method}: asked for by name"
-    return Planned(
-        request=request, mechanism=mechanism, plan=mechanism.plan(request.budget, request.facts), reason=reason
-    )
+    return Planned(request=request, mechanism=mechanism, plan=mechanism.plan(budget, request.facts), reason=reason)
 
 
-def _plan_for_error(request: Request, people: float) -> Planned:
+def _plan_for_error(request: Request, people: float, order: Decimal | None) -> Planned:
     """The cheapest budget whose give or take is at most `people`, found by bisection on a logarithmic scale."""
 
     def at(amount: Decimal) -> Planned:
@@ -59,7 +63,7 @@ def _plan_for_error(request: Request, people: float) -> Planned:
             if isinstance(budget, EpsilonBudget)
             else RhoBudget(amount, budget.delta)
         )
-        return _plan(replace(request, budget=part))
+        return _plan(replace(request, budget=part), order)
 
     def fits(planned: Planned) -> bool:
         width = expect(planned).give_or_take

@@ -19,7 +19,7 @@ from hushcount.accounting.accountant import Accountant
 from hushcount.app.planning import Planned
 from hushcount.mechanisms import table
 from hushcount.model.amounts import Number
-from hushcount.model.costs import Cost
+from hushcount.model.costs import EVERY_ORDER, Cost
 from hushcount.model.outcomes import Outcome
 
 _SIGNIFICANT = 4
@@ -68,6 +68,7 @@ class Receipt:
     private: bool
     consistent: bool
     remark: str | None = None
+    order: float | None = None
 
     def to_json(self) -> str:
         """The receipt as JSON text, keys in a fixed order."""
@@ -82,7 +83,7 @@ class Receipt:
     def from_form(form: Mapping[str, Any]) -> Receipt:
         """The receipt of a form; what later versions add is left out, and what earlier ones did not say is not said."""
         unsaid = {"charged_rho": form.get("rho"), "charged_delta": form.get("delta")} | dict.fromkeys(
-            ("noise_scale", "noise_bound", "shown_above")
+            ("noise_scale", "noise_bound", "shown_above", "remark", "order")
         )
         said = {**unsaid, **form}
         return Receipt(**{field.name: said[field.name] for field in fields(Receipt)})
@@ -126,6 +127,7 @@ def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetim
         private=outcome.private,
         consistent=consistent,
         remark=outcome.remark,
+        order=None if planned.plan.cost.order == EVERY_ORDER else float(planned.plan.cost.order),
     )
 
 
@@ -210,7 +212,8 @@ def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
         f"It was made by '{receipt.mechanism}' ({receipt.reason.partition(': ')[2]}).",
     ]
     if numbers:
-        lines.append(f"Promised before any data was read: rho = {receipt.rho} and delta = {receipt.delta}.")
+        known = "" if receipt.order is None else f", known for Renyi orders up to {receipt.order:g}"
+        lines.append(f"Promised before any data was read: rho = {receipt.rho} and delta = {receipt.delta}{known}.")
         lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.4g}, {receipt.epsilon_delta:.2g}).")
         lines.append(f"Charged for it: rho = {receipt.charged_rho} and delta = {receipt.charged_delta}.")
     if receipt.where:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
@@ -16,7 +17,8 @@ from hushcount.engines.sources import is_address, is_spark
 from hushcount.errors import InvalidParameter, LedgerUnavailable
 from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import Ledger
-from hushcount.ledger.limits import ten_standard_releases
+from hushcount.ledger.limits import NEW_ORDER, ten_standard_releases
+from hushcount.model.costs import EVERY_ORDER
 
 ENGINES = ("duckdb", "spark")
 _POSTGRES = ("postgresql://", "postgres://")
@@ -87,10 +89,16 @@ def _beside(folder: Path) -> Path | None:
     return None
 
 
-def found_ledger(places: Places, source: object = None) -> str:
-    """Found a ledger whose owner is whoever asks; where it is, without any password."""
+def found_ledger(places: Places, source: object = None, *, all_orders: bool = False) -> str:
+    """Found a ledger whose owner is whoever asks; where it is, without any password.
+
+    Args:
+        places: where, and who.
+        source: the data that it is for, if its place is not named.
+        all_orders: whether it knows its costs for all Renyi orders, and not for the usual ones alone.
+    """
     where = find_ledger(places, source)
-    _found(where, places, load_secret(places.home)).close()
+    _found(where, places, load_secret(places.home), order=EVERY_ORDER if all_orders else NEW_ORDER).close()
     return shown_place(where)
 
 
@@ -124,8 +132,8 @@ def open_ledger(where: str, secret: Secret, *, owner: str) -> Ledger:
     return found_sqlite(Path(where), _founding(owner, secret))
 
 
-def _founding(owner: str, secret: Secret) -> Founding:
-    return Founding(owner=owner, limit=ten_standard_releases(), secret=secret.fingerprint)
+def _founding(owner: str, secret: Secret, order: Decimal = NEW_ORDER) -> Founding:
+    return Founding(owner=owner, limit=ten_standard_releases(), secret=secret.fingerprint, order=order)
 
 
 def _open_or_found(places: Places, source: object, secret: Secret) -> tuple[Ledger, str]:
@@ -149,8 +157,8 @@ def _opened(where: str, secret: Secret) -> Ledger:
     return open_sqlite(Path(where), secret=secret.fingerprint)
 
 
-def _found(where: str, places: Places, secret: Secret) -> Ledger:
-    founding = _founding(places.owner or places.analyst, secret)
+def _found(where: str, places: Places, secret: Secret, order: Decimal = NEW_ORDER) -> Ledger:
+    founding = _founding(places.owner or places.analyst, secret, order)
     if _is_server(where):
         from hushcount.ledger.postgres import found_postgres
 

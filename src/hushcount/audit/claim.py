@@ -11,7 +11,7 @@ from hushcount.accounting import basic, gdp, zcdp
 from hushcount.audit.finding import Point
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, amount
-from hushcount.model.costs import Cost
+from hushcount.model.costs import EVERY_ORDER, Cost
 
 # Each place of a curve is computed once: it has sixty digits, a step looks at hundreds, and a broken variant claims the
 # same as what it is a variant of.
@@ -60,9 +60,13 @@ def cost_claim(cost: Cost) -> Claim:
     for accountant, delta in _CURVES:
         if accountant.supports(cost):
             spent = accountant.spent(cost)
-            words = words or f"{float(spent.delta):.4g}-approximate {float(spent.rho):.4g}-zCDP"
-            curves.append(partial(delta, spent))
+            words = words or f"{float(spent.delta):.4g}-approximate {float(spent.rho):.4g}-zCDP{_up_to(cost)}"
+            curves.append(partial(delta, spent, **({"order": cost.order} if accountant is zcdp else {})))
     return Claim(words=words, delta=lambda level: min(curve(level) for curve in curves))
+
+
+def _up_to(cost: Cost) -> str:
+    return "" if cost.order == EVERY_ORDER else f" for Renyi orders up to {cost.order:.4g}"
 
 
 def own_epsilon(cost: Cost) -> float | None:

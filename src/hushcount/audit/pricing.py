@@ -17,7 +17,17 @@ from hushcount.accounting import basic, normal, zcdp
 from hushcount.audit.keep_curve import steepest_keep
 from hushcount.audit.keep_ladders import ladder_keep, steepest_step
 from hushcount.model.amounts import charge
-from hushcount.model.costs import Approximate, BoundedRange, Concentrated, Cost, DiscreteGaussian, Event, Gaussian, Pure
+from hushcount.model.costs import (
+    Approximate,
+    BoundedRange,
+    Concentrated,
+    Cost,
+    DiscreteGaussian,
+    Event,
+    Gaussian,
+    Pure,
+    Truncated,
+)
 from hushcount.noise import enclosures
 from hushcount.noise.calls import (
     AddGaussian,
@@ -57,6 +67,8 @@ def price(call: AnyCall, drawn: int) -> Cost | None:
 def overspent(prices: Sequence[Cost], charged: Cost) -> str | None:
     """In words, by how much the draws cost more than was charged; None if they do not."""
     total = Cost.total(prices)
+    if total.order < charged.order:
+        return f"the draws are known for Renyi orders up to {total.order:.4g}, charged for {charged.order:.4g}"
     if zcdp.supports(total) and zcdp.supports(charged):
         due, paid = float(zcdp.spent(total).rho), float(zcdp.spent(charged).rho)
         if due > paid * (1 + _ROUNDING):
@@ -172,6 +184,12 @@ def _priced_laplace_coins(call: KeepLaplace, _: int) -> _Priced:
     return Pure(epsilon=charge(Fraction(call.reach.l1, call.unit) / Fraction(call.scale))), 1
 
 
+def _priced_ladders(call: KeepByLadders, _: int) -> _Priced:
+    if call.cap == math.inf:
+        return Concentrated(rho=call.rho), 1
+    return Truncated(rho=call.rho, order=Decimal(call.cap)), 1
+
+
 def _priced_order(call: Peel, drawn: int) -> _Priced:
     return None if call.reach.spread is None else (BoundedRange(epsilon=charge(call.rate * call.reach.spread)), drawn)
 
@@ -189,7 +207,7 @@ _PRICES: dict[type, Callable[[Any, int], _Priced]] = {
     KeepKs: _priced_curve,
     KeepLaplace: _priced_laplace_coins,
     KeepByTable: _by_table,
-    KeepByLadders: lambda call, _: (Concentrated(rho=call.rho), 1),
+    KeepByLadders: _priced_ladders,
     Peel: _priced_order,
 }
 _COINS: dict[type, Callable[[Any, Any], float]] = {

@@ -40,6 +40,7 @@ def ledger() -> None:
 
 
 @ledger.command()
+@click.option("--all-orders", is_flag=True, help="Expert: costs of all Renyi orders, for limits in a small epsilon.")
 @ledger_options
 def found(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
     """Found a ledger at --ledger PLACE; you own it. The user's own is founded by the first question."""
@@ -49,7 +50,7 @@ def found(**given: Any) -> None:  # noqa: ANN401  click hands over all options b
 
         said = look_around(ledger=given["ledger"], analyst=given["analyst"])
         places = replace(said, owner=said.analyst)
-        where = found_ledger(places)
+        where = found_ledger(places, all_orders=given["all_orders"])
         click.echo(f"A ledger was founded at {where}; {places.analyst} owns it.")
         click.echo("Each data set starts with ten standard releases a month: hushcount ledger limit --all-data")
 
@@ -210,6 +211,22 @@ def clock(**given: Any) -> None:  # noqa: ANN401  as above
             raise InvalidParameter("clock", None, "said to be right", "Write --accept, or --repair.")
         with opened_setting(given) as setting:
             click.echo(_ledger(setting).set_clock(given["deed"], by=setting.analyst))
+
+
+@ledger.command()
+@click.option("--lower", metavar="A", help="Expert: know costs for Renyi orders up to this from now on; for owners.")
+@ledger_options
+def orders(**given: Any) -> None:  # noqa: ANN401  as above
+    """For which Renyi orders this ledger knows its costs, and by which it tells an epsilon."""
+    with told():
+        from hushcount.model.amounts import amount
+
+        with opened_setting(given) as setting:
+            kept = _ledger(setting)
+            if given["lower"] is not None:
+                kept.lower_order(amount("lower", given["lower"]), by=setting.analyst)
+            known = "all Renyi orders" if kept.order.is_infinite() else f"Renyi orders up to {kept.order.normalize():f}"
+        click.echo(f"Costs are known for {known}. Sums are told as epsilon by these orders alone.")
 
 
 @ledger.command()

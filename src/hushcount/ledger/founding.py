@@ -7,6 +7,7 @@ Opening never founds, and brings an older ledger up to date in one transaction.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from hushcount.errors import LedgerMissing, SecretUnusable
 from hushcount.ledger import limits
@@ -30,11 +31,13 @@ class Founding:
         owner: who owns it.
         limit: what every population may spend that has no rule of its own; None where nothing is limited.
         secret: the fingerprint of the secret under which its answers are drawn, as hexadecimal text. Never the secret.
+        order: its costs are known for Renyi orders up to this, and its sums are converted by these alone.
     """
 
     owner: str
     limit: Limit | None
     secret: str
+    order: Decimal = limits.NEW_ORDER
 
 
 def found(database: Database, founding: Founding) -> bool:
@@ -97,14 +100,16 @@ def bring_up_to_date(database: Database, secret: str, *, place: str) -> str:
 
 
 def _enter(rules: Book, founding: Founding) -> None:
-    form = None if founding.limit is None else limits.to_json(founding.limit)
-    rules.append("found", founding.owner, owner=founding.owner, limit=form, secret=founding.secret)
+    form = None if founding.limit is None else limits.to_json(limits.for_order(founding.limit, founding.order))
+    order = str(founding.order)
+    rules.append("found", founding.owner, owner=founding.owner, limit=form, secret=founding.secret, order=order)
     rules.do("INSERT INTO roles (entity, person, role) VALUES (?, ?, 'owner')", EVERY, founding.owner)
     if form is not None:
         rule = (EVERY, "dataset", EVERY)
         rules.do("DELETE FROM limits WHERE entity = ? AND kind = ? AND name = ?", *rule)
         rules.do("INSERT INTO limits (entity, kind, name, body) VALUES (?, ?, ?, ?)", *rule, canonical(form))
     rules.do("INSERT INTO settings (name, value) VALUES ('secret', ?)", founding.secret)
+    rules.do("INSERT INTO settings (name, value) VALUES ('order', ?)", order)
     rules.flush()
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hushcount.accounting.spent import Spent
@@ -336,6 +337,17 @@ class Rules(Protocol):
         Raises:
             Outdated: it is not. Nothing was changed.
             UnknownDataset: there is no such population; register the data first, or the limit would bind nothing.
+        """
+
+    @property
+    def order(self) -> Decimal:
+        """The largest Renyi order for which costs are known, and by which sums are converted; infinite if all are."""
+
+    def lower_order(self, order: Decimal, *, by: str) -> None:
+        """Know costs for orders up to this one from now on; owners only. They are never had back.
+
+        What was promised of single releases stays true. An epsilon of a sum is told by these orders alone, and limits
+        in epsilon allow no more than that.
         """
 
     def grant(

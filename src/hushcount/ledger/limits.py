@@ -23,6 +23,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.ledger.windows import WINDOWS, Window, micros, moment
 from hushcount.model.amounts import Number, amount, positive, probability, share, whole
 from hushcount.model.budgets import STANDARD, EpsilonBudget, RhoBudget
+from hushcount.model.costs import EVERY_ORDER
 
 Mode: TypeAlias = Literal["enforce", "track"]
 Terms: TypeAlias = Units | RhoBudget | EpsilonBudget
@@ -32,6 +33,10 @@ MODES: tuple[str, ...] = get_args(Mode)
 # LinkedIn's own parameters: units for showing limits that were set in another currency.
 SHOWN_UNITS = Units(information=0, calls=0, epsilon_per=Decimal("0.15"), delta_per_call=Decimal("1e-10"))
 _SHOWN_DELTA = Decimal("1e-6")
+# The Renyi orders for which a new ledger knows its costs: enough for any total of rho 0.05 and more at delta 1e-6 and
+# more, where a higher one would not lower epsilon. Of an amount without a limit epsilon is told by these orders, too:
+# fewer orders never say too little.
+NEW_ORDER = Decimal(16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,7 @@ class Limit:
         mode: "enforce" refuses what does not fit; "track" records it, lets it through and marks the result.
         until: when it ends by itself; None if it stays until somebody sets another. See `lasting`.
         then: what holds after that; None for the rule that would hold without it.
+        order: what is spent under it is known for Renyi orders up to this: the ledger's own. See `for_order`.
     """
 
     terms: Terms
@@ -53,6 +59,7 @@ class Limit:
     mode: Mode = "enforce"
     until: datetime | None = None
     then: Limit | None = None
+    order: Decimal = EVERY_ORDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +105,39 @@ def epsilon_limit(epsilon: Number, delta: Number, *, window: Window = "month", m
     the filter's theorem wants it. Any sequence within the ceiling is (epsilon, delta)-DP.
     """
     terms = EpsilonBudget(positive("epsilon", epsilon), probability("delta", delta))
+    return _checked(Limit(terms=terms, ceiling=_epsilon_ceiling(terms, EVERY_ORDER), window=window, mode=mode))
+
+
+def for_order(limit: Limit, order: Decimal) -> Limit:
+    """The limit in a ledger whose costs are known for Renyi orders up to `order`: an epsilon is worth less rho there.
+
+    rho and units stay as they are written; what they mean as epsilon is then shown by these orders.
+    """
+    if order >= limit.order:
+        return limit
+    terms = limit.terms
+    ceiling = _epsilon_ceiling(terms, order) if isinstance(terms, EpsilonBudget) else limit.ceiling
+    then = None if limit.then is None else for_order(limit.then, order)
+    return replace(limit, ceiling=ceiling, then=then, order=order)
+
+
+def _epsilon_ceiling(terms: EpsilonBudget, order: Decimal) -> Spent:
     failures = share(terms.delta, 2)
-    rho = convert.rho_for(terms.epsilon, total_delta=terms.delta, delta0=failures)
-    ceiling = Spent(rho=allowable("rho", Decimal(rho)), delta=failures)
-    return _checked(Limit(terms=terms, ceiling=ceiling, window=window, mode=mode))
+    if order != EVERY_ORDER and (least := _least_epsilon(terms.delta, failures, order)) >= terms.epsilon:
+        raise InvalidParameter(
+            "epsilon",
+            terms.epsilon,
+            f"above {least:.3f} at this delta",
+            f"This ledger knows its costs for Renyi orders up to {order}, and these promise no less of any sum. Say rho "
+            "and delta instead, or found a ledger that knows all orders.",
+        )
+    rho = convert.rho_for(terms.epsilon, total_delta=terms.delta, delta0=failures, order=order)
+    return Spent(rho=allowable("rho", Decimal(rho)), delta=failures)
+
+
+def _least_epsilon(delta: Decimal, failures: Decimal, order: Decimal) -> float:
+    """What is promised at least of however little rho, by orders up to this."""
+    return convert.epsilon_for(Decimal("1e-12"), delta0=failures, total_delta=delta, order=order)
 
 
 def lasting(limit: Limit, *, until: datetime, then: Limit | None) -> Limit:
@@ -136,7 +172,7 @@ def show(spent: Spent, limit: Limit | None = None, *, rounding: Rounding) -> Sho
     return Shown(
         rho=spent.rho,
         delta=spent.delta,
-        epsilon=_epsilon(spent, total := _total_delta(spent, limit)),
+        epsilon=_epsilon(spent, total := _total_delta(spent, limit), NEW_ORDER if limit is None else limit.order),
         epsilon_delta=total,
         information=_count(spent.rho, step, rounding),
         calls=_count(spent.delta, by.delta_per_call, rounding),
@@ -160,6 +196,7 @@ def to_json(limit: Limit) -> dict[str, Any]:
     kind, names = next((name, fields) for name, (kind, fields) in _TERMS.items() if isinstance(limit.terms, kind))
     # What has no end says nothing of it, as before there were any.
     ends = {} if limit.until is None else {"until": micros(limit.until), "then": limit.then and to_json(limit.then)}
+    known = {} if limit.order == EVERY_ORDER else {"order": str(limit.order)}
     return {
         "kind": kind,
         "terms": {name: str(getattr(limit.terms, name)) for name in names},
@@ -168,6 +205,7 @@ def to_json(limit: Limit) -> dict[str, Any]:
         "window": limit.window,
         "mode": limit.mode,
         **ends,
+        **known,
     }
 
 
@@ -185,6 +223,7 @@ def from_json(form: dict[str, Any]) -> Limit:
         mode=form["mode"],
         until=moment(form["until"]) if "until" in form else None,
         then=None if then is None else from_json(then),
+        order=Decimal(form.get("order", EVERY_ORDER)),
     )
 
 
@@ -226,10 +265,10 @@ def _total_delta(spent: Spent, limit: Limit | None) -> Decimal:
     return min(EXACT.multiply(2, base), Decimal("0.5")) if base > 0 else _SHOWN_DELTA
 
 
-def _epsilon(spent: Spent, total_delta: Decimal) -> float:
+def _epsilon(spent: Spent, total_delta: Decimal, order: Decimal) -> float:
     if spent.rho <= 0 or spent.delta < 0:
         # What is left of a limit that was cut below what was spent.
         return 0.0
     if spent.delta >= total_delta:
         return math.inf
-    return zcdp.epsilon_spent(spent, total_delta)
+    return zcdp.epsilon_spent(spent, total_delta, order=order)

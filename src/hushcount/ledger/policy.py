@@ -10,6 +10,7 @@ from hushcount.ledger.datasets import by_ids, is_population, require_population
 from hushcount.ledger.ledger import EVERY, KINDS, ROLES, Account, Role
 from hushcount.ledger.limits import Limit
 from hushcount.ledger.names import named
+from hushcount.ledger.orders import order_of
 from hushcount.ledger.standing import require, standing
 
 
@@ -27,7 +28,7 @@ def set_limit(book: Book, account: Account, *, limit: Limit | None, by: str) -> 
     if name not in {EVERY, account.entity}:
         named("account", name)
     rule = (account.entity, account.kind, name)
-    form = None if limit is None else limits.to_json(limit)
+    form = None if limit is None else limits.to_json(limits.for_order(limit, order_of(book.transaction)))
     book.append("limit", by, rule=list(rule), limit=form)
     book.do("DELETE FROM limits WHERE entity = ? AND kind = ? AND name = ?", *rule)
     if form is not None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.datasets import NO_FACTS, DatasetRow
 from hushcount.ledger.ledger import EVERY
 from hushcount.ledger.store import Row
+from hushcount.model.costs import EVERY_ORDER
 
 
 @dataclass(slots=True)
@@ -30,8 +32,8 @@ class Rules:
         kind = body["kind"]
         if kind in {"limit", "role", "member"}:
             self._rule(body)
-        elif kind in {"found", "secret"}:
-            yield from self._found(body)
+        elif kind in {"found", "secret", "order"}:
+            yield from (self._order if kind == "order" else self._found)(body)
         elif kind == "register":
             yield from self._register(body)
         elif kind == "record":
@@ -70,6 +72,13 @@ class Rules:
             self.roles[EVERY, body["owner"]] = "owner"
             if body["limit"] is not None:
                 self._limit((EVERY, "dataset", EVERY), body["limit"])
+            if "order" in body:
+                self.settings["order"] = body["order"]
+
+    def _order(self, body: Mapping[str, Any]) -> Iterator[str]:
+        if Decimal(body["order"]) >= Decimal(self.settings.get("order", EVERY_ORDER)):
+            yield "Renyi orders that costs were not known for were had back"
+        self.settings["order"] = body["order"]
 
     def _record(self, body: Mapping[str, Any]) -> Iterator[str]:
         kind, name = body["record"]

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
+from hushcount.accounting.filters import refuse_lower_order
 from hushcount.errors import ClockImplausible, CostOverrun, InvalidParameter, ReservationClosed
 from hushcount.ledger import reserving, settling, timekeeping
 from hushcount.ledger.accounts import Payer
@@ -35,7 +36,7 @@ from hushcount.ledger.sql_rules import SqlRules
 from hushcount.ledger.sql_watch import SqlWatch
 from hushcount.ledger.store import Database, Statement, Transaction, run
 from hushcount.ledger.watch import Watch
-from hushcount.model.costs import Cost
+from hushcount.model.costs import EVERY_ORDER, Cost
 
 _T = TypeVar("_T")
 
@@ -65,6 +66,7 @@ class SqlLedger(SqlRules, SqlHistory):
     def check(self, ask: Ask) -> Quote:
         """See `Ledger.check`."""
         wanted = reserving.wanted(ask)
+        self._refuse_lower_order(ask.cost)
         home = self._homes.get(ask.dataset)
         following = [] if home is None else reserving.looked_up(home, wanted)
         return _on_look(
@@ -81,6 +83,8 @@ class SqlLedger(SqlRules, SqlHistory):
     def reserve_all(self, asks: Sequence[Ask]) -> tuple[Reservation | StoredRelease, ...]:
         """See `Ledger.reserve_all`."""
         wanted = [reserving.wanted(ask) for ask in asks]
+        for ask in asks:
+            self._refuse_lower_order(ask.cost)
         datasets = {ask.dataset for ask in asks}
         if len(datasets) != 1:
             raise InvalidParameter("asks", f"about {len(datasets)} data sets", "about one data set")
@@ -109,6 +113,7 @@ class SqlLedger(SqlRules, SqlHistory):
 
     def settle(self, reservation: Reservation, cost: Cost, *, payload: bytes, veiled: bool = False) -> StoredRelease:
         """See `Ledger.settle`."""
+        self._refuse_lower_order(cost)
         made = settling.outcome(cost, payload)
         release, problem = _on_reservation(
             self._database,
@@ -156,6 +161,10 @@ class SqlLedger(SqlRules, SqlHistory):
     def set_clock(self, deed: ClockDeed, *, by: str) -> str:
         """See `Ledger.set_clock`."""
         return run(self._database, lambda open_: timekeeping.set_clock(open_, deed, by=by))
+
+    def _refuse_lower_order(self, cost: Cost) -> None:
+        if cost.order != EVERY_ORDER:
+            refuse_lower_order(cost, self.order)
 
     def close(self) -> None:
         """See `Ledger.close`."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from hushcount.errors import Outdated
 from hushcount.ledger import policy
 from hushcount.ledger.book import rule_book
 from hushcount.ledger.ledger import EVERY, Account, Role
 from hushcount.ledger.limits import Limit
+from hushcount.ledger.orders import lower_order, order_of
 from hushcount.ledger.standing import explicit_role
 from hushcount.ledger.store import Database, Transaction, run
 
@@ -16,6 +19,7 @@ class SqlRules:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._order: Decimal | None = None
 
     def set_limit(self, account: Account, limit: Limit | None, *, by: str, after: int | None = None) -> None:
         """See `Rules.set_limit`."""
@@ -27,6 +31,19 @@ class SqlRules:
             policy.set_limit(book, account, limit=limit, by=by)
 
         run(self._database, verb)
+
+    @property
+    def order(self) -> Decimal:
+        """See `Rules.order`. Read once: orders become fewer or stay, and to take them for more is safe."""
+        if self._order is None:
+            with self._database.reading() as transaction:
+                self._order = order_of(transaction)
+        return self._order
+
+    def lower_order(self, order: Decimal, *, by: str) -> None:
+        """See `Rules.lower_order`."""
+        run(self._database, lambda open_: lower_order(rule_book(open_), order, by=by))
+        self._order = order
 
     def grant(
         self, person: str, role: Role | None, *, entity: str = EVERY, dataset: str | None = None, by: str

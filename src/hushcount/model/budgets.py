@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, positive, probability
+from hushcount.model.costs import EVERY_ORDER
 
 MOST = 1000
 # Below, a probability is zero to a computer, and a charge would vanish in the ledger's last digit.
@@ -22,18 +23,24 @@ _NEEDS_DELTA = (
 
 @dataclass(frozen=True, slots=True)
 class RhoBudget:
-    """delta-approximate rho-zCDP: the release may spend at most this rho and this delta."""
+    """delta-approximate rho-zCDP: the release may spend at most this rho and this delta.
+
+    What it spends must hold for Renyi orders up to `order`, since whoever adds it up converts sums at these; all,
+    unless they say otherwise.
+    """
 
     rho: Decimal
     delta: Decimal
+    order: Decimal = EVERY_ORDER
 
 
 @dataclass(frozen=True, slots=True)
 class EpsilonBudget:
-    """(epsilon, delta)-DP for this one release."""
+    """(epsilon, delta)-DP for this one release; `order` as in `RhoBudget`, none unless somebody adds it up."""
 
     epsilon: Decimal
     delta: Decimal
+    order: Decimal = Decimal(1)
 
 
 Budget: TypeAlias = RhoBudget | EpsilonBudget

@@ -38,6 +38,14 @@ class Concentrated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Truncated:
+    """Any step with D_a <= rho a for Renyi orders 1 < a <= order, and nothing said of higher ones (truncated CDP)."""
+
+    rho: Decimal
+    order: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedRange:
     """One epsilon-bounded-range step, such as one exponential-mechanism choice: epsilon-DP and epsilon²/8-zCDP."""
 
@@ -66,12 +74,13 @@ class Failure:
     delta: Decimal
 
 
-Event: TypeAlias = Gaussian | DiscreteGaussian | Concentrated | BoundedRange | Pure | Approximate | Failure
+Event: TypeAlias = Gaussian | DiscreteGaussian | Concentrated | Truncated | BoundedRange | Pure | Approximate | Failure
 
 KINDS: dict[str, type[Event]] = {
     "gaussian": Gaussian,
     "discrete-gaussian": DiscreteGaussian,
     "concentrated": Concentrated,
+    "truncated": Truncated,
     "bounded-range": BoundedRange,
     "pure": Pure,
     "approximate": Approximate,
@@ -79,6 +88,8 @@ KINDS: dict[str, type[Event]] = {
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 JSON_VERSION = 1
+# All Renyi orders.
+EVERY_ORDER = Decimal("Infinity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +117,11 @@ class Cost:
     def total(costs: Iterable[Cost]) -> Cost:
         """All of `costs` together, merged once."""
         return Cost.of(*(pair for cost in costs for pair in cost.events))
+
+    @property
+    def order(self) -> Decimal:
+        """The largest Renyi order at which all of the events are known to hold; infinite if none is truncated."""
+        return min((event.order for event, _ in self.events if isinstance(event, Truncated)), default=EVERY_ORDER)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON form that later versions will still read."""

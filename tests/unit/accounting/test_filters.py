@@ -85,7 +85,7 @@ def test_state_does_not_grow():
         budget.spend(TENTH)
 
     assert budget.spent.rho == 1000
-    assert budget.__slots__ == ("_limit", "_spent")
+    assert budget.__slots__ == ("_limit", "_order", "_spent")
     assert sys.getsizeof(budget.spent.rho) < 200
 
 

@@ -18,10 +18,10 @@ def planned(question="count", **options):
 
 
 def test_default_choices():
-    """Without more facts: ntm counts, hybrid-top lists, sips names."""
+    """Without more facts: ntm counts, hybrid-top lists, the ladder names."""
     assert planned().mechanism.name == "ntm"
     assert planned("top", k=5).mechanism.name == "hybrid-top"
-    assert planned("vocab").mechanism.name == "sips"
+    assert planned("vocab").mechanism.name == "ladder"
 
 
 def test_error_in_people_solves_the_price():
@@ -80,9 +80,9 @@ def test_estimates_say_price_and_accuracy(question, options):
         ("count", {"max_items_per_user": 1, "error": "10%"}, "relative_error = 0.1 .* say a number of people instead"),
         ("top", {"k": 2, "max_items_per_user": 3}, "max_items = 3 .* left out for 'hybrid-top'"),
         ("top", {"k": 2, "error": "5%"}, "relative_error = 0.05 .* left out for 'hybrid-top'"),
-        ("vocab", {"keys": ["a"]}, "public_items = 'a list' .* left out for 'sips'"),
+        ("vocab", {"keys": ["a"]}, "public_items = 'a list' .* left out for 'ladder'"),
         ("vocab", {"per_item_cap": 2}, "per_item_cap = 2 .* people, not at rows"),
-        ("vocab", {"error": 20}, "error = 20.0 .* left out for 'sips'. It shows names, and no counts"),
+        ("vocab", {"error": 20}, "error = 20.0 .* left out for 'ladder'. It shows names, and no counts"),
         ("top", {"k": 2, "counts": False, "error": 20}, "error = 20.0 .* names, and no counts"),
     ],
 )

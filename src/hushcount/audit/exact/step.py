@@ -275,6 +275,8 @@ def _over_reserve(search: _Search, charged: Cost) -> str | None:
     reserved, paid = zcdp.spent(search.subject.plan.cost), zcdp.spent(charged)
     if paid.rho > reserved.rho or paid.delta > reserved.delta:
         return f"charged were rho {paid.rho:.4g} and delta {paid.delta:.4g}, more than was reserved"
+    if charged.order < search.subject.plan.cost.order:
+        return f"charged was for Renyi orders up to {charged.order:.4g}, fewer than was reserved"
     return None
 
 

@@ -31,7 +31,7 @@ _TRUST = 2.0**-47
 OUTWARDS = 2.0**-48
 
 
-def excess(q: Floats, p: Floats, allowance: float, cap: float) -> Floats:
+def excess(q: Floats, p: Floats, allowance: float, *, cap: float) -> Floats:
     """At least the largest D_a / (allowance * a) of each step q -> p over 1 < a <= cap and both ways.
 
     At most one is proof that the step is within the allowance, whatever the order and the rounding.

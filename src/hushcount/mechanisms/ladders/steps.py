@@ -75,7 +75,7 @@ class _Search:
         best, rise = np.zeros_like(q), np.minimum(self.rise, most)
         before: tuple[Floats, Floats] | None = None
         for _ in range(_SEARCHES):
-            used = np.maximum(excess(q, _probability(self.odds + rise), allowance.rho, allowance.cap), 1e-30)
+            used = np.maximum(excess(q, _probability(self.odds + rise), allowance.rho, cap=allowance.cap), 1e-30)
             best = np.where(used <= 1, np.maximum(rise, best), best)
             done = (used <= 1) & ((used > _ENOUGH) | (rise >= most))
             if done.all():

@@ -57,12 +57,12 @@ def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tupl
         table = climbed(weights, bounds, places)
         if table[-1] < 1:
             return ()
-        check(table, weights, bounds, places)
+        check(table, weights, bounds, places=places)
         made.append((shape, Chances(table.astype(np.float64).tobytes())))
     return tuple(made)
 
 
-def check(table: Floats, weights: Int64s, bounds: Floats, places: Floats) -> None:
+def check(table: Floats, weights: Int64s, bounds: Floats, *, places: Floats) -> None:
     """Refuse a table that climbs faster than proven steps allow; the last entry stands for all larger sums.
 
     Args:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
 
+from hushcount.accounting.convert import order_for
 from hushcount.mechanisms.calibration import concentrated
 from hushcount.mechanisms.ladders.tables import ladders
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.released import release_names
 from hushcount.mechanisms.selection.union import plan_union, taken
-from hushcount.model.amounts import share, whole
+from hushcount.model.amounts import float_above, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
-from hushcount.model.costs import Concentrated, Cost, Failure
+from hushcount.model.costs import EVERY_ORDER, Concentrated, Cost, Failure, Truncated
 from hushcount.model.expectations import Expectation
 from hushcount.model.inputs import Bound, Incidence, Items, LengthWeights, SummedItems
 from hushcount.model.outcomes import Outcome
@@ -75,17 +76,32 @@ def plan_ladder(budget: Budget, max_items: int, *, parts: tuple[int, ...] | None
     """
     whole("max_items", max_items, most=2**20)
     parts = parts or (_PARTS if max_items > _SHORT else (1,))
-    total = concentrated(budget)
+    total = _for_orders(budget)
     times = [Fraction(sum(parts), part) for part in parts]
     rounds = tuple(
-        _plan_round(RhoBudget(share(total.rho, each), share(total.delta, each)), max_items) for each in times
+        _plan_round(RhoBudget(share(total.rho, each), share(total.delta, each), total.order), max_items)
+        for each in times
     )
     return LadderPlan(name="ladder", rounds=rounds, max_items=max_items, cost=Cost.total(one.cost for one in rounds))
 
 
+def _for_orders(budget: Budget) -> RhoBudget:
+    """The budget as rho, delta and the Renyi orders that must be covered.
+
+    (epsilon, delta) needs the one order that its conversion uses, and those at which whoever keeps count converts.
+    """
+    total = concentrated(budget)
+    if isinstance(budget, RhoBudget):
+        return total
+    used = Decimal(order_for(total.rho, delta0=total.delta, total_delta=budget.delta))
+    # Three digits, upwards: equal questions then have equal tables.
+    return replace(total, order=max(budget.order, Context(prec=3, rounding=ROUND_CEILING).plus(used)))
+
+
 def _plan_round(budget: RhoBudget, max_items: int) -> LadderRound:
     curve = plan_union("weighted", "ks", budget, max_items=max_items)
-    made = ladders(budget.rho, budget.delta, max_items=max_items, cap=math.inf)
+    cap = float_above(budget.order)
+    made = ladders(budget.rho, budget.delta, max_items=max_items, cap=cap)
     square = _UNIT * _UNIT
     return LadderRound(
         weights=(
@@ -100,17 +116,24 @@ def _plan_round(budget: RhoBudget, max_items: int) -> LadderRound:
         ),
         rho=budget.rho,
         delta=budget.delta,
-        cap=math.inf,
+        cap=cap,
         threshold=min([curve.threshold, *(chances.even_odds / profile.weights[0] for profile, chances in made)]),
-        cost=Cost.of(Concentrated(rho=budget.rho), Failure(delta=budget.delta)),
+        cost=Cost.of(_told(budget), Failure(delta=budget.delta)),
     )
+
+
+def _told(budget: RhoBudget) -> Concentrated | Truncated:
+    if budget.order == EVERY_ORDER:
+        return Concentrated(rho=budget.rho)
+    return Truncated(rho=budget.rho, order=budget.order)
 
 
 def run_ladder(incidence: Incidence, plan: LadderPlan, noise: NoiseSource) -> Outcome:
     """Name items in rounds: what a round names is taken out of everybody's list, so the rest weighs more in the next.
 
     Guarantee (one person and all their rows added or removed): delta-approximate rho-zCDP, rho and delta the sums over
-    rounds. Nothing is claimed as Gaussian DP: no noise has these curves.
+    rounds; where the budget names a largest Renyi order, D_a <= rho a for orders up to that one, and nothing is said of
+    higher ones. Nothing is claimed as Gaussian DP: no noise has these curves.
     Assumes: the incidence bounds each person to max_items afresh in each round, by that person's own items and that
     round's salt; all sums of a round go by the same bounded list and its length; only named items leave the lists.
 

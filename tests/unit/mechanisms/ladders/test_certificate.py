@@ -38,7 +38,7 @@ def test_it_is_an_upper_bound_at_random_steps_and_orders(cap):
         allowance = float(most / (1 + 40 * STEPS.random()))
         last = min(cap, 2 + most / allowance)
         orders = [1 + (last - 1) * math.exp(-10 * (1 - n / 25)) for n in range(26)]
-        found = float(excess(np.array([q]), np.array([p]), allowance, cap)[0])
+        found = float(excess(np.array([q]), np.array([p]), allowance, cap=cap)[0])
 
         exact = told(q, p, orders) / allowance
         assert exact <= found
@@ -49,8 +49,8 @@ def test_orders_beyond_the_cap_are_not_claimed():
     """A step that is within an allowance up to order ten need not be so at order forty: the cap is needed."""
     q, p = np.array([1e-7]), np.array([3.95e-7])
 
-    assert excess(q, p, 0.001, 10.0) <= 1
-    assert excess(q, p, 0.001, math.inf) > 5
+    assert excess(q, p, 0.001, cap=10.0) <= 1
+    assert excess(q, p, 0.001, cap=math.inf) > 5
     assert told(1e-7, 3.95e-7, [40.0]) > 0.005
 
 
@@ -59,9 +59,9 @@ def test_a_slightly_longer_step_is_refused():
     q, largest = 1e-4, 1.986593e-4
     longer = q * math.exp(1.005 * math.log(largest / q))
 
-    assert excess(np.array([q]), np.array([longer]), 0.001, 10.0) > 1
+    assert excess(np.array([q]), np.array([longer]), 0.001, cap=10.0) > 1
 
 
 def test_what_overflows_proves_nothing():
     """A step so long that doubles end is not let pass by accident."""
-    assert excess(np.array([1e-300]), np.array([0.5]), 1e-9, math.inf) == math.inf
+    assert excess(np.array([1e-300]), np.array([0.5]), 1e-9, cap=math.inf) == math.inf

@@ -66,8 +66,8 @@ def test_the_definition_has_the_digits_of_the_table(q, rho, cap, expected):
 def test_steps_printed_for_a_cap_of_ten_end_a_little_before(q, rho, printed):
     """They are those of orders up to 9.9893 and break the allowance at ten; those above are corrected."""
     assert largest(q, rho, 9.9893) == pytest.approx(printed, rel=2e-5)
-    assert excess(np.array([q]), np.array([printed]), rho, 9.9) <= 1 + 1e-3
-    assert excess(np.array([q]), np.array([printed]), rho, 10.0) > 1.0004
+    assert excess(np.array([q]), np.array([printed]), rho, cap=9.9) <= 1 + 1e-3
+    assert excess(np.array([q]), np.array([printed]), rho, cap=10.0) > 1.0004
 
 
 @pytest.mark.parametrize(("q", "rho", "cap", "expected"), LARGEST)
@@ -98,7 +98,7 @@ def test_every_tabulated_step_splits_into_parts_within_the_allowance(delta, cap)
     assert row[0] == pytest.approx(delta, rel=1e-12)
     assert row[0] <= delta
     assert told.sum() > 50
-    assert excess(start[told], end[told], rho, cap).max() <= 1.006
+    assert excess(start[told], end[told], rho, cap=cap).max() <= 1.006
 
 
 def test_steps_fall_with_the_allowance_and_rise_with_q():

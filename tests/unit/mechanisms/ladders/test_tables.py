@@ -32,7 +32,7 @@ def told(profile, table, *, rho, delta, cap, heavier=1.0):
         before, after = (table[np.minimum(sums + more, len(table) - 1)] for more in (0, round(weight * heavier)))
         q, p = before / (1 - failing), np.maximum(before / (1 - failing), (after - failing) / (1 - failing))
         seen = (q > 0) & (p > q * (1 + 1e-9)) & (p < 1 - 1e-9)
-        worst = max(worst, float(excess(q[seen], p[seen], rho / length, cap).max(initial=0)))
+        worst = max(worst, float(excess(q[seen], p[seen], rho / length, cap=cap).max(initial=0)))
         novel = max(novel, float(after[0]) / failing)
     return worst, novel
 
@@ -64,7 +64,7 @@ def test_everybody_with_so_many_items(length, cap, midpoint, first):
     half = int(np.searchsorted(table, 0.5))
     found = half - 1 + (0.5 - table[half - 1]) / (table[half] - table[half - 1])
 
-    check(table, np.array([1]), bounds, places)
+    check(table, np.array([1]), bounds, places=places)
     assert midpoint <= found <= midpoint * 1.006
     for ours, exact in zip(table, first, strict=False):
         assert 0.98 * exact <= ours <= exact * (1 + 1e-6)
@@ -95,16 +95,16 @@ def test_a_table_that_climbs_too_fast_is_refused():
     places, weights = grid(1e-3), np.array([2])
     bounds = staircase([allowance], places)
     table = climbed(weights, bounds, places)
-    check(table, weights, bounds, places)
+    check(table, weights, bounds, places=places)
 
     for place in (2, 4, 10, 2 * (len(table) // 4)):
         high = table.copy()
         high[place] = high[place] * (1 + 1e-6) + 1e-12
         with pytest.raises(InvalidParameter, match="climbs too fast"):
-            check(np.maximum.accumulate(high), weights, bounds, places)
+            check(np.maximum.accumulate(high), weights, bounds, places=places)
     for broken in (table[::-1].copy(), table[1:] + 1e-9):
         with pytest.raises(InvalidParameter):
-            check(broken, weights, bounds, places)
+            check(broken, weights, bounds, places=places)
 
 
 def test_the_largest_of_all_profiles_holds_and_their_sum_does_not():
@@ -128,7 +128,7 @@ def _telling(before, after, length, cap):
     failing = -math.expm1(math.log1p(-1e-5) / length)
     q, p = before / (1 - failing), (after - failing) / (1 - failing)
     seen = (q > 0) & (p > q) & (p < 1 - 1e-9)
-    return excess(q[seen], p[seen], 0.1 / length, cap)
+    return excess(q[seen], p[seen], 0.1 / length, cap=cap)
 
 
 def test_no_table_is_made_where_it_would_be_of_no_use():
