@@ -43,6 +43,9 @@ def has_heading(name: str, text: str) -> bool:
 def test_code_on_a_page_runs(page, tmp_path, monkeypatch):
     """What a reader copies from the page works."""
     monkeypatch.chdir(tmp_path)
+    # Not in the ledger of whoever runs the tests.
+    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("HUSHCOUNT_LEDGER", raising=False)
 
     run_blocks(page, TEXTS[page])
 
