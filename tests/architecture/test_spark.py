@@ -20,7 +20,7 @@ def walks(tmp_path_factory):
     rows, home = write_rows(folder / "rows.csv"), folder / "home"
     walk_command(home, "vocab", str(rows), *ASK, "--rho", "0.001")
     return {
-        "count on Spark": walk_command(home, "count", str(rows), *ASK, "--where", "country = 'NZ'", "--rho", "0.01"),
+        "count on Spark": walk_command(home, "count", str(rows), *ASK, "--where", "country = 'NZ'", "--rho", "0.5"),
         "vocab on Spark": walk_command(home, "vocab", str(rows), *ASK, "--rho", "0.01"),
     }
 

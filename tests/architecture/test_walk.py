@@ -35,7 +35,7 @@ def walks(tmp_path_factory):
     # Once before, so that what is compiled, founded or registered only the first time is not drawn.
     walk_command(home, "vocab", str(rows), *ASK, "--rho", "0.001")
     return {
-        "count": walk_command(home, "count", str(rows), *ASK, "--where", "country = 'NZ'", "--rho", "0.01"),
+        "count": walk_command(home, "count", str(rows), *ASK, "--where", "country = 'NZ'", "--rho", "0.5"),
         "vocab": walk_command(home, "vocab", str(rows), *ASK, "--rho", "0.01"),
         "limit": walk_command(home, "ledger", "limit", "--data", str(rows), "--releases", "20"),
         "reserve": _walk_of_reserve(folder / "reserve.sqlite"),

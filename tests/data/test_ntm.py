@@ -79,3 +79,38 @@ def test_long_lists_of_few_people_are_peeled(log):
     assert all("one by one" in remark for remark in remarks["0.01"])
     assert not any("one by one" in remark for remark in remarks["0.5"])
     assert accurate("ntm", long_lists, "0.01") > accurate("pcr", long_lists, "0.01")
+
+
+def share_off(name: str, log: Log, rho: str) -> float:
+    """The share of all shown counts that are off by more than a tenth."""
+    off = [np.abs(one.counts - true) > 0.1 * true for one, true in runs_of(name, log, rho)]
+    return float(np.mean(np.concatenate(off)))
+
+
+@on_small_logs
+def test_no_larger_a_share_is_off(log):
+    """Not more of the counts are off by a tenth than of PCR's, within what so few runs can tell."""
+    assert share_off("ntm", log, "0.1") < share_off("pcr", log, "0.1") + 0.02
+
+
+@on_small_logs
+def test_batches_count_more_than_pcr(log):
+    """The same idea with finer steps and delta once for each level: more accurate counts, and no more that are off."""
+    assert accurate("pcr-batched", log, "0.1") > 1.04 * accurate("pcr", log, "0.1")
+    assert share_off("pcr-batched", log, "0.1") < share_off("pcr", log, "0.1") + 0.02
+
+
+@on_small_logs
+def test_the_clip_is_what_helps_most(log):
+    """Without a clip there are fewer accurate counts than with it, and about as many as by PCR or more."""
+    plain = accurate("ntm-unclipped", log, "0.1")
+
+    assert plain < accurate("ntm", log, "0.1")
+    assert plain > 0.9 * accurate("pcr", log, "0.1")
+
+
+@on_small_logs
+def test_small_and_large_budgets_do_not_lose_to_pcr(log):
+    """Nor at a tenth of the budget, nor at five times it."""
+    for rho in ("0.01", "0.5"):
+        assert accurate("ntm", log, rho) > accurate("pcr", log, rho)

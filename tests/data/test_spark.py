@@ -7,6 +7,8 @@ import pytest
 
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.spark.engine import open_spark
+from hushcount.mechanisms.counts.ntm import run_ntm
+from hushcount.mechanisms.counts.ntm_plan import plan_ntm
 from hushcount.mechanisms.selection.sips import plan_sips, run_sips
 from hushcount.model.budgets import rho_budget
 from hushcount.model.inputs import Bound, UniformWeights
@@ -55,3 +57,17 @@ def test_sips_names_the_same_items(engines):
 
     assert len(theirs.items) > 50
     assert ours.items.tolist() == theirs.items.tolist()
+
+
+def test_ntm_gives_the_same_release(engines):
+    """Names, choices, clipped sums and losses, added up on workers: the same items, counts and ends."""
+    plan = plan_ntm(rho_budget("0.5", "1e-6"))
+    context = NoiseContext(query="q", data_version="v", mechanism="ntm", mechanism_version=2)
+    source = KeyedSource(b"k" * 32, context)
+    ours, theirs = (run_ntm(engine.incidence(SELECTION), plan, source) for engine in engines)
+
+    assert len(theirs.items) > 10
+    assert ours.items.tolist() == theirs.items.tolist()
+    assert ours.counts.tolist() == theirs.counts.tolist()
+    assert (ours.low.tolist(), ours.high.tolist()) == (theirs.low.tolist(), theirs.high.tolist())
+    assert ours.cost == theirs.cost

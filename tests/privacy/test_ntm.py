@@ -11,7 +11,7 @@ import pytest
 from hushcount.accounting.normal import tail
 from hushcount.engines.incidence import encoded_incidence
 from hushcount.mechanisms.counts.ntm_choice import UNIT, Ladder, candidates
-from hushcount.mechanisms.counts.ntm_estimates import deviations
+from hushcount.mechanisms.counts.ntm_estimates import deviations, lower_end
 from hushcount.mechanisms.counts.ntm_shape import shape_of
 from tests.unit.mechanisms.made_inputs import as_items
 
@@ -99,3 +99,33 @@ def test_intervals_that_go_to_one_side_only_miss_more():
 def test_upper_ends_without_the_loss_miss_more():
     """Broken twin: the interval of the noise alone misses the true count where a clip takes much."""
     assert max(tail(1.96 + bias) + tail(1.96 - bias) for bias in (0.0, 1.0, 2.0)) > 0.5
+
+
+def missed_below(true, bar, reach, end):
+    """P[the lower end is above the true count, given that the count is at or above the bar]; all in deviations."""
+    counts = np.arange(bar, bar + 12, 0.01) + 0.005
+    density = np.exp(-((counts - true) ** 2) / 2)
+    over = np.array([end(count, bar, reach) > true for count in counts])
+    return float(density[over].sum() / density.sum())
+
+
+def with_bar(count, bar, reach):
+    """The lower end as the mechanism has it, on a scale where a deviation is a thousand people."""
+    return lower_end(1000 * count, 1000 * bar, 1000.0, reach=reach) / 1000
+
+
+@pytest.mark.parametrize("above", [-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0, 6.0])
+def test_lower_ends_hold_given_that_a_row_is_shown(above):
+    """Wherever the true count stands to the bar, a shown row's lower end is above it with 2.5 % at the most."""
+    assert missed_below(14 + above, 14.0, 1.959964, with_bar) <= 0.025 + 2e-3
+
+
+def test_plain_lower_ends_miss_rows_that_were_helped_over_the_bar():
+    """Broken twin: 1.96 deviations below the count, for an item whose true count is below the bar."""
+    assert missed_below(11.0, 14.0, 1.959964, lambda count, _, reach: count - reach) > 0.9
+
+
+def test_a_count_far_above_the_bar_is_as_without():
+    """The bar changes nothing for a row that needed no help."""
+    for above in (5.0, 8.0, 20.0):
+        assert with_bar(14 + above, 14.0, 1.96) == pytest.approx(14 + above - 1.96, abs=2e-3)

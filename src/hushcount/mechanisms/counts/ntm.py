@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -20,6 +19,7 @@ from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import rank
 from hushcount.mechanisms.released import release_counts
+from hushcount.model.amounts import allow
 from hushcount.model.budgets import Budget, EpsilonBudget
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
@@ -128,8 +128,9 @@ def _predicted(plan: NtmPlan, groups: list[Group], rough: Measured) -> Shape:
 def _final(course: Course, shape: Shape) -> Measured:
     """The second choice, and the counts with all that is left; what a clip takes away is bought only if it can."""
     plan = course.plan
-    reserved = plan.choices[1] + plan.losses[1] if plan.clips else Decimal(0)
-    left = course.purse.rho - reserved
+    reserved = Fraction(plan.choices[1]) + Fraction(plan.losses[1]) if plan.clips else Fraction(0)
+    # Fractions, since decimals would be rounded to 28 digits, perhaps up.
+    left = allow(Fraction(course.purse.rho) - reserved)
     clip = course.choose(shape, room=2 * float(left) * plan.final_noise**2, number=1)
     rho = left if shape.clips_somebody(clip) else course.purse.rho
     return course.measure(shape, clip, rho=rho, number=1)

@@ -1,0 +1,295 @@
+"""The parts of NTM one by one, with noise that a test chooses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hushcount.accounting import zcdp
+from hushcount.app.intervals import intervals
+from hushcount.engines.incidence import incidence
+from hushcount.errors import BudgetExhausted, InvalidParameter
+from hushcount.mechanisms.chooser import choose
+from hushcount.mechanisms.counts import ntm
+from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
+from hushcount.mechanisms.counts.ntm_plan import Shares, plan_ntm
+from hushcount.mechanisms.counts.ntm_shape import shape_of
+from hushcount.mechanisms.counts.purse import Purse
+from hushcount.mechanisms.table import find
+from hushcount.model.budgets import epsilon_budget, rho_budget
+from hushcount.model.costs import Concentrated, Cost, DiscreteGaussian, Failure
+from hushcount.model.facts import Facts
+from hushcount.model.inputs import Clip
+from hushcount.noise.calls import AddGaussian, Peel
+from hushcount.noise.source import SeededSource
+from tests.unit.mechanisms.made_inputs import as_items
+
+PLAN = plan_ntm(rho_budget(1, "1e-6"))
+NAMES = [f"item {number:02}" for number in range(20)]
+
+
+class Chosen(SeededSource):
+    """Noise as a test wants it: a number for sums, a row for choices, yes for the items of each naming round."""
+
+    def __init__(self, *, noise=0, row=0, named=()):
+        super().__init__(0)
+        self.noise, self.row, self.named = noise, row, list(named)
+        self.calls = []
+
+    def perform(self, call):
+        """No randomness at all."""
+        self.calls.append(call)
+        if isinstance(call, AddGaussian):
+            return call.values + self.noise
+        if isinstance(call, Peel):
+            return np.array([self.row if self.row >= 0 else len(call.values) + self.row])
+        wanted = self.named.pop(0) if self.named else set()
+        return np.array([item in wanted for item in call.keys.items.tolist()])
+
+
+def people(count=1000, items=20):
+    """Person p has item n if p is a multiple of n + 1."""
+    rows = [(person, NAMES[item]) for person in range(count) for item in range(items) if person % (item + 1) == 0]
+    return incidence([person for person, _ in rows], [item for _, item in rows])
+
+
+def course(plan=PLAN, data=None, **chosen):
+    """A run that is about to begin."""
+    return Course(incidence=data or people(), plan=plan, noise=Chosen(**chosen), purse=Purse(plan.rho, plan.delta))
+
+
+def test_a_purse_remembers_and_refuses():
+    """What is paid adds up, what does not fit is refused whole, and what is left goes down."""
+    purse = Purse("0.5", "1e-6")
+    step = Cost.of(DiscreteGaussian(rho=Decimal("0.2")), Failure(delta=Decimal("4e-7")))
+    purse.pay(step)
+    purse.pay(step)
+
+    assert zcdp.spent(purse.bought).rho == Decimal("0.4")
+    assert purse.rho == Decimal("0.1")
+    assert purse.delta == Decimal("2e-7")
+    assert not purse.fits(step)
+    assert purse.times(Cost.of(Concentrated(rho=Decimal("0.03")))) == 3
+    with pytest.raises(BudgetExhausted):
+        purse.pay(step)
+    assert zcdp.spent(purse.bought).rho == Decimal("0.4")
+
+
+def test_the_crowd_is_what_an_item_of_everybody_weighs():
+    """The sum of 1/sqrt(list length) over people, and what the plan says is paid for it."""
+    one = course()
+    lengths = np.diff(people().offsets)
+
+    assert one.crowd() == pytest.approx(np.sum(lengths**-0.5), rel=1e-5)
+    assert zcdp.spent(one.purse.bought).rho == PLAN.crowd
+
+
+def test_a_round_names_and_measures_the_mean():
+    """The mean of what is named, sorted by item, with one round's cost and one mean's."""
+    one = course(named=[{NAMES[1], NAMES[0]}])
+    group = one.name(0, [])
+    limit = zcdp.spent(PLAN.rounds[0].cost).rho + PLAN.means[0]
+
+    assert group.items.tolist() == NAMES[:2]
+    assert group.mean == pytest.approx((1000 + 500) / 2)
+    assert float(zcdp.spent(one.purse.bought).rho) == pytest.approx(float(limit))
+
+
+def test_what_was_named_is_not_named_again():
+    """Later rounds do not see what is out already."""
+    one = course(named=[set(NAMES[:2]), set(NAMES)])
+    first = one.name(0, [])
+    second = one.name(1, [first])
+
+    assert set(second.items.tolist()) == set(NAMES[2:])
+
+
+def test_a_mean_has_a_floor_and_never_rises():
+    """Not below one and a half deviations of its noise, and not above the mean of an earlier round."""
+    low = course(named=[{NAMES[19]}], noise=-10_000).name(0, [])
+    earlier = [Group(items=as_items(["x"]), mean=321.0)]
+    later = course(named=[{NAMES[0]}]).name(0, earlier)
+
+    assert low.mean == pytest.approx(1.5 / math.sqrt(2 * PLAN.means[0]))
+    assert later.mean == 321.0
+
+
+def test_a_round_without_names_buys_no_mean():
+    """Nothing is measured of nothing."""
+    one = course()
+
+    assert one.name(0, []) is None
+    assert zcdp.spent(one.purse.bought) == zcdp.spent(PLAN.rounds[0].cost)
+
+
+def shape(counts=(800.0, 400.0, 100.0)):
+    """Three items with predictions."""
+    return shape_of(as_items(NAMES[:3]), np.array(counts), rho=Fraction(1, 10), finest=24)
+
+
+def test_a_choice_is_the_row_that_was_drawn():
+    """The first candidate clips nobody, the last has all items and little room."""
+    first = course(row=0).choose(shape(), room=1e-9, number=0)
+    last = course(row=-1).choose(shape(), room=1e-9, number=1)
+
+    assert first == shape().unclipped(1)
+    assert last.first == 3
+    assert last.radius < shape().unclipped(3).radius
+
+
+def test_counts_come_back_in_people():
+    """Without noise and without a clip, sums over amplitudes are the true counts."""
+    one = course(data=people())
+    found = one.measure(shape(), shape().unclipped(3), rho=Decimal("0.1"), number=0)
+
+    assert found.counts.tolist() == [1000.0, 500.0, 334.0]
+    assert (found.lost, found.lost_stddev) == (0.0, 0.0)
+    assert found.smallest == 100.0
+    assert found.stddevs == pytest.approx(found.stddevs[2] * (np.array([800, 400, 100]) / 100) ** 0.75, rel=1e-5)
+
+
+def test_what_a_clip_takes_is_bought_only_where_it_can_take():
+    """Where nobody can be clipped it costs nothing; a tight clip costs its share and says what it took."""
+    loose, tight = course(), course()
+    unclipped = shape().unclipped(3)
+    loose.measure(shape(), unclipped, rho=Decimal("0.1"), number=1)
+    found = tight.measure(shape(), replace(unclipped, radius=unclipped.radius // 3), rho=Decimal("0.1"), number=1)
+
+    assert zcdp.spent(loose.purse.bought).rho == Decimal("0.1")
+    assert float(zcdp.spent(tight.purse.bought).rho) == pytest.approx(0.1 + float(PLAN.losses[1]))
+    assert found.lost > 0
+    assert found.lost_stddev == pytest.approx(1 / math.sqrt(2 * PLAN.losses[1]))
+    assert (np.array([1000, 500, 334]) - found.counts <= found.lost + 1e-9).all()
+
+
+def test_more_names_are_sought_only_if_they_can_be_measured():
+    """Few popular items leave room for two rounds more; many rare ones leave none."""
+    popular = [Group(items=as_items(["x"]), mean=5000.0)]
+    rare = [Group(items=as_items(NAMES), mean=2.0)]
+    one, two = course(named=[{NAMES[0]}, {NAMES[1]}]), course(named=[{NAMES[0]}])
+
+    assert len(ntm._more_names(one, popular, 1.0)) == 3  # noqa: SLF001
+    assert ntm._more_names(two, rare, 1.0) == rare  # noqa: SLF001
+    assert not two.noise.calls
+
+
+def test_the_clip_keeps_its_share_when_more_is_named():
+    """The radius is the same share of all squares, and all of them where nobody was clipped."""
+    whole = shape()
+
+    assert ntm._radius(whole, 1.0) == whole.unclipped(3).radius  # noqa: SLF001
+    assert ntm._radius(whole, 0.25) == pytest.approx(whole.unclipped(3).radius / 2, rel=1e-5)  # noqa: SLF001
+
+
+def rough(counts, stddevs):
+    """Rough counts of the first items."""
+    return Measured(
+        items=as_items(NAMES[: len(counts)]),
+        counts=np.array(counts, dtype=np.float64),
+        stddevs=np.array(stddevs, dtype=np.float64),
+        lost=0.0,
+        lost_stddev=0.0,
+        smallest=1.0,
+    )
+
+
+def test_predictions_lie_between_the_mean_and_the_rough_count():
+    """Weighed by precision, 0.7 of the mean for the mean itself, and a quarter of the mean at least."""
+    groups = [Group(items=as_items(NAMES[:3]), mean=100.0)]
+    found = ntm._predicted(PLAN, groups, rough([200, 100, -500], [70, 7, 20]))  # noqa: SLF001
+    predicted = dict(zip(found.ranked.items.tolist(), found.predictions.tolist(), strict=True))
+
+    assert predicted[NAMES[0]] == pytest.approx(150)
+    assert predicted[NAMES[1]] == pytest.approx(100)
+    assert predicted[NAMES[2]] == 25
+
+
+def test_final_counts_get_all_that_is_left():
+    """If nobody can be clipped, the share of the loss too; the purse is then empty."""
+    one = course(row=0)
+    ntm._final(one, shape())  # noqa: SLF001
+
+    assert one.purse.rho == 0
+
+
+@pytest.mark.parametrize("items", [1, 1000, 200_000])
+@pytest.mark.parametrize("rho", [Fraction(1, 10**8), Fraction(1, 100), Fraction(10)])
+def test_grids_stay_within_64_bits(items, rho):
+    """Neither the sum of squares nor the variance of the noise on it leaves 2^63, on any grid."""
+    names = as_items([f"{number}" for number in range(items)])
+    found = shape_of(names, np.linspace(10, 1e6, items), rho=rho, finest=24)
+
+    assert int(found.squares[-1]) < 2**62
+    assert Fraction(found.unclipped(items).radius) ** 2 / (2 * rho) < 2**63
+    assert int(found.ranked.amplitudes.min()) >= 1
+
+
+def test_items_with_equal_predictions_stand_in_the_order_of_their_texts():
+    """So that nothing but released values decides which of them comes first."""
+    found = shape_of(as_items(["b", "c", "a"]), np.array([5.0, 9.0, 5.0]), rho=Fraction(1), finest=8)
+
+    assert found.ranked.items.tolist() == ["c", "a", "b"]
+    assert found.unclipped(2).first == 2
+    assert found.clips_somebody(Clip(first=3, radius=1))
+
+
+def test_what_was_clipped_is_said():
+    """In people, from what was released, and nothing is said where nothing could be clipped."""
+    one, two = rough([10], [1]), replace(rough([10], [1]), lost=12.0, lost_stddev=2.0)
+
+    assert ntm._remark(one, one) is None  # noqa: SLF001
+    assert "at most about 16 people" in ntm._remark(one, two)  # noqa: SLF001
+
+
+def test_ends_of_a_mechanism_are_taken_as_they_are():
+    """An interval that a mechanism made itself is the one that is printed."""
+    outcome = find("ntm").run(people(3000), PLAN, SeededSource(1))
+    low, high = intervals(outcome)
+
+    assert len(outcome.items)
+    assert low is outcome.low
+    assert high is outcome.high
+
+
+@pytest.mark.parametrize("name", ["ntm", "ntm-unclipped"])
+def test_a_cap_is_refused_by_name(name):
+    """It counts people; with a cap the chooser takes the one that counts rows, and says why."""
+    with pytest.raises(InvalidParameter, match=f"per_item_cap = 3 .* left out for '{name}'"):
+        find(name).plan(rho_budget(1, "1e-6"), Facts(per_item_cap=3))
+    chosen = choose("count", rho_budget(1, "1e-6"), Facts(per_item_cap=3))
+
+    assert chosen.mechanism.name == "pcr-batched"
+    assert "rows count" in chosen.reason
+
+
+def test_what_to_expect_grows_with_the_lists():
+    """For longer lists the rarest count that can be measured well is larger, by the root of their length."""
+    notes = find("ntm").expect(PLAN).notes
+    cutoffs = [int(note.split("about ")[1].split(" people")[0].replace(",", "")) for note in notes]
+
+    assert len(notes) == 3
+    assert cutoffs[1] / cutoffs[0] == pytest.approx(math.sqrt(10), rel=0.05)
+    assert cutoffs[2] / cutoffs[1] == pytest.approx(math.sqrt(10), rel=0.05)
+
+
+def test_an_epsilon_budget_is_converted_once():
+    """Half of delta is for failures; the plan is that of the rho which the rest allows."""
+    plan = plan_ntm(epsilon_budget(2, "1e-5"))
+
+    assert plan.delta == Decimal("5e-6")
+    assert plan_ntm(rho_budget(plan.rho, plan.delta)).rounds == plan.rounds
+
+
+def test_a_share_of_nothing_buys_nothing():
+    """Without a crowd, means or losses, none of these is drawn."""
+    nothing = Fraction(0)
+    shares = replace(Shares(), crowd=nothing, means=(nothing,) * 5, losses=(nothing, nothing))
+    source = Chosen(named=[set(NAMES[:3]), set(), set()], row=-1)
+    find("ntm").run(people(), plan_ntm(rho_budget(1, "1e-6"), shares=shares), source)
+
+    assert not {"crowd", "mean", "lost"} & {call.purpose.split("/")[1] for call in source.calls}
