@@ -128,8 +128,8 @@ def _epsilon_ceiling(terms: EpsilonBudget, order: Decimal) -> Spent:
             "epsilon",
             terms.epsilon,
             f"above {least:.3f} at this delta",
-            f"This ledger knows its costs for Renyi orders up to {order}, and these promise no less of any sum. Say rho "
-            "and delta instead, or found a ledger that knows all orders.",
+            f"This ledger knows its costs for Renyi orders up to {order}, and these promise no less of any sum. Say "
+            "rho and delta instead, or found a ledger that knows all orders.",
         )
     rho = convert.rho_for(terms.epsilon, total_delta=terms.delta, delta0=failures, order=order)
     return Spent(rho=allowable("rho", Decimal(rho)), delta=failures)

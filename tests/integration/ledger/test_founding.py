@@ -15,11 +15,12 @@ import pytest
 
 from hushcount.errors import InvalidParameter, LedgerForeign, LedgerMissing, LedgerUnavailable, SecretUnusable
 from hushcount.ledger.ledger import EVERY, Account, Page
-from hushcount.ledger.limits import ten_standard_releases
+from hushcount.ledger.limits import NEW_ORDER, for_order, ten_standard_releases
 from hushcount.ledger.schema import MIGRATIONS
 from hushcount.ledger.sqlite import open_sqlite
 from tests.conformance.ledgers.stores import OWNER, SECRET, HandClock, Store, answered, ask, dataset, known
 
+STANDARD_LIMIT = for_order(ten_standard_releases(), NEW_ORDER)
 EVERYTHING = Account(kind="dataset", name=EVERY, entity=EVERY)
 # Every so many lines of our own code, the process dies there.
 STRIDE = 11
@@ -46,7 +47,7 @@ def test_a_ledger_is_founded_with_its_rules_in_one_entry(store, clock):
 
     assert (ledger.founded, ledger.migrated) == (True, "")
     assert rules(ledger) == [("found", OWNER)]
-    assert ledger.balance(EVERYTHING).limit == ten_standard_releases()
+    assert ledger.balance(EVERYTHING).limit == STANDARD_LIMIT
     assert ledger.verify().problems == ()
 
 
@@ -57,7 +58,7 @@ def test_founding_again_changes_nothing(store, clock):
 
     assert not again.founded
     assert rules(again) == [("found", OWNER)]
-    assert again.balance(EVERYTHING).limit == ten_standard_releases()
+    assert again.balance(EVERYTHING).limit == STANDARD_LIMIT
 
 
 def test_opening_never_founds(store):
@@ -215,7 +216,7 @@ def test_killed_at_every_step_a_ledger_is_whole_or_not_there(store):
             outcomes.append("whole")
 
         assert rules(whole) == [("found", OWNER)]
-        assert whole.balance(EVERYTHING).limit == ten_standard_releases()
+        assert whole.balance(EVERYTHING).limit == STANDARD_LIMIT
         assert whole.verify().problems == ()
         here.close()
         at += STRIDE
@@ -292,7 +293,7 @@ def test_what_an_older_version_broke_off_is_completed_by_founding(store):
 
     assert ledger.founded
     assert rules(ledger)[-1] == ("found", OWNER)
-    assert ledger.balance(EVERYTHING).limit == ten_standard_releases()
+    assert ledger.balance(EVERYTHING).limit == STANDARD_LIMIT
     assert ledger.verify().problems == ()
     assert known(store.open(), "visits").id == "visits"
-    assert ledger.balance(dataset()).limit == ten_standard_releases()
+    assert ledger.balance(dataset()).limit == STANDARD_LIMIT
