@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hushcount.audit.exact.enumeration import DrawsOutsideHook
 from hushcount.audit.exact.step import QUICK, compare, exact, merged
 from hushcount.audit.neighbours import Neighbours, table
+from hushcount.audit.replay.step import replay
 from hushcount.audit.subject import subjects
 from hushcount.audit.twins.altered import altered, with_less_noise
 from hushcount.mechanisms.table import MECHANISMS
@@ -235,6 +236,17 @@ def test_the_same_verdict_every_time():
     assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
     assert "neighbours" in one.looked
     assert "runs" in one.looked
+
+
+@pytest.mark.parametrize("step", [exact, replay])
+def test_no_draws_are_no_proof(step):
+    """A subject that answers the same without a draw, as under a budget that is too small, has shown nothing."""
+    subject = FIRST["known-laplace"]
+    nothing = subject.answer((), SeededSource(0))
+    finding = step(replace(subject, run=lambda *_: nothing), quick=True)
+
+    assert not finding.holds
+    assert "drew" in finding.measured
 
 
 def test_no_neighbours_are_no_proof():

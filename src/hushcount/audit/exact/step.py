@@ -114,6 +114,7 @@ class _Search:
     pairs: int = 0
     outputs: int = 0
     missing: float = 0.0
+    draws: int = 0
     too_many_items: float = math.inf
 
     @property
@@ -148,6 +149,8 @@ def exact(
                 _look(search, pair)
     except DrawsOutsideHook as error:
         search.unpaid = (str(error), "a draw was made outside the hook, so that nothing is known about it")
+    if not search.draws and not search.broken:
+        search.unpaid = ("no run drew anything, so nothing was looked at", "plan it so that it answers: see `small`")
     looked = (
         f"{search.pairs} of {len(family)} neighbours, {search.outputs:,} outputs in {search.runs:,} runs; "
         f"laws known to {search.missing:.0e}; {subject.variant}"
@@ -258,6 +261,7 @@ def _remembered(claim: Callable[[float], float]) -> Callable[[float], float]:
 
 def _price(search: _Search, path: Path, where: str) -> None:
     """Hold what a run's calls cost against what it charged, and that against what was reserved."""
+    search.draws += len(path.calls)
     if path.outcome is None or search.unpaid is not None:
         return
     calls = merged(path.calls)

@@ -68,6 +68,8 @@ def replay(
         except Leak as leak:
             broken, where = str(leak), f"{pair.where}; recorded {'with' if removed else 'without'} that person"
             break
+    if not seen.draws and not broken:
+        broken, where = "no run drew anything, so nothing was looked at", "plan it so that it answers: see `small`"
     return Finding(
         subject=subject.name,
         step="replay",
