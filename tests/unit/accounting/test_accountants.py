@@ -19,6 +19,7 @@ from hushcount.model.costs import (
     Failure,
     Gaussian,
     Pure,
+    Truncated,
 )
 
 TENTH, TINY = Decimal("0.1"), Decimal("1e-7")
@@ -26,6 +27,7 @@ ONE_OF_EACH = {
     Gaussian: Gaussian(rho=TENTH),
     DiscreteGaussian: DiscreteGaussian(rho=TENTH),
     Concentrated: Concentrated(rho=TENTH),
+    Truncated: Truncated(rho=TENTH, order=Decimal(16)),
     BoundedRange: BoundedRange(epsilon=TENTH),
     Pure: Pure(epsilon=TENTH),
     Approximate: Approximate(epsilon=TENTH, delta=TINY),

@@ -295,4 +295,5 @@ PCR_BATCHED = Mechanism(
     expect=expect_pcr_batched,
     small=small_pcr_batched,
     fetch=lambda plan: plan.fetched + 1,
+    from_boundary=True,
 )
