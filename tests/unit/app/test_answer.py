@@ -230,7 +230,9 @@ def test_mechanisms_that_look_at_the_largest_counts_alone_say_so():
     for mechanism in MECHANISMS:
         planned = mechanism.plan(rho_budget("0.5", "1e-6"), facts_for(mechanism))
         cut = mechanism.fetch(planned) is not None
-        assert mechanism.from_boundary == (cut and mechanism.name not in {"unknown-laplace", "hybrid-top"}), mechanism.name
+        assert mechanism.from_boundary == (cut and mechanism.name not in {"unknown-laplace", "hybrid-top"}), (
+            mechanism.name
+        )
 
 
 def test_unknown_receipt():

@@ -151,4 +151,4 @@ class Course:
 
     def _bits(self, rho: Decimal) -> int:
         """How fine one person can be cut for a sum with noise at this cost, whose variance must stay below 2^62."""
-        return max(0, min(_FINEST, self.plan.finest, (62 + math.floor(math.log2(2 * rho))) // 2))
+        return max(1, min(_FINEST, self.plan.finest, (62 + math.floor(math.log2(2 * rho))) // 2))

@@ -13,6 +13,7 @@ from hushcount.mechanisms.selection.union import Primitive, UnionPlan, plan_unio
 from hushcount.model.amounts import share
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Concentrated, Cost, Failure
+from hushcount.noise.gaussian import require_variance
 
 # As many items of each person are weighed as hardly anybody has: bounding costs names, and weights need some bound.
 _LISTS = 3000
@@ -143,6 +144,9 @@ def plan_ntm(
         )
         for one in parts.names
     )
+    # The coarsest sums cut a person into two.
+    sums = (parts.crowd, *parts.means, parts.rough, *parts.losses, Fraction(1))
+    require_variance(2 / (Fraction(total.rho) * min(one for one in sums if one)))
     return NtmPlan(
         name="ntm" if clips else "ntm-unclipped",
         max_items=None,
