@@ -13,6 +13,7 @@ import pytest
 from hushcount.accounting import zcdp
 from hushcount.app.intervals import intervals
 from hushcount.engines.incidence import incidence
+from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.ntm import run_ntm
 from hushcount.mechanisms.counts.ntm_choice import Ladder, candidates, choice_epsilon, log_priors
 from hushcount.mechanisms.counts.ntm_course import Measured
@@ -265,6 +266,12 @@ def test_tiny_and_huge_budgets_run():
         outcome = run_ntm(town(400, 8), plan_ntm(rho_budget(rho, "1e-6")), SeededSource(0))
 
         assert zcdp.spent(outcome.cost).rho <= zcdp.spent(plan_ntm(rho_budget(rho, "1e-6")).cost).rho
+
+
+def test_next_to_nothing_is_refused_before_data_is_read():
+    """Below a billionth of rho no grid is coarse enough."""
+    with pytest.raises(InvalidParameter, match=r"rho = .* at least 1E-9"):
+        plan_ntm(rho_budget("1e-10", "1e-6"))
 
 
 def test_settings_are_part_of_the_plan():

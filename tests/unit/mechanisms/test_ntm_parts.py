@@ -243,7 +243,7 @@ def test_what_was_clipped_is_said():
     one, two = rough([10], [1]), replace(rough([10], [1]), lost=12.0, lost_stddev=2.0)
 
     assert ntm._remark(one, one) is None  # noqa: SLF001
-    assert "at most about 16 people" in ntm._remark(one, two)  # noqa: SLF001
+    assert "up to about 16 people" in ntm._remark(one, two)  # noqa: SLF001
 
 
 def test_ends_of_a_mechanism_are_taken_as_they_are():

@@ -162,8 +162,8 @@ def _remark(rough: Measured, final: Measured) -> str | None:
         return None
     lost = max(one.lost + 1.64 * one.lost_stddev for one in (rough, final))
     return (
-        "Long lists were clipped, so that one person moves all counts together by a little only: for that a count is "
-        f"too low by at most about {math.ceil(lost):,} people, which the upper ends of the intervals allow for."
+        "Long lists were clipped, so that one person moves all counts together only a little. For that a count may be "
+        f"too low by up to about {math.ceil(lost):,} people; the upper ends allow for it."
     )
 
 

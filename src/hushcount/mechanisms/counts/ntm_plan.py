@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
+from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated
 from hushcount.mechanisms.counts.ntm_choice import Ladder
 from hushcount.mechanisms.counts.pcr_batched import BatchedPlan, plan_pcr_batched
@@ -17,6 +18,8 @@ from hushcount.noise.gaussian import require_variance
 
 # As many items of each person are weighed as hardly anybody has: bounding costs names, and weights need some bound.
 _LISTS = 3000
+# Below this, one person could not be cut finely enough for noise of 64 bits, and no data could be counted anyway.
+_LEAST = Decimal("1e-9")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +133,8 @@ def plan_ntm(
 ) -> NtmPlan:
     """Share out the budget. Under (epsilon, delta) half of delta is for failures, half for the conversion."""
     parts, fixed, total = shares or Shares(), settings or Settings(), concentrated(budget)
+    if total.rho < _LEAST:
+        raise InvalidParameter("rho", total.rho, f"at least {_LEAST}", "Its noise would not fit into 64 bits.")
 
     def part(fraction: Fraction) -> Decimal:
         return share(total.rho, 1 / fraction) if fraction else Decimal(0)
