@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import psycopg
@@ -105,6 +106,16 @@ def test_the_first_two_migrations_are_what_they_were():
     text = "\n".join(step for steps in MIGRATIONS[:2] for step in steps if isinstance(step, str))
 
     assert hashlib.sha256(text.encode()).hexdigest() == PINNED
+
+
+def test_its_orders_are_all_until_an_owner_lowers_them(old):
+    """Its costs were known for all Renyi orders; fewer are an owner's word, in the log, and every table adds up."""
+    ledger = old.open(HandClock(LATER))
+    assert ledger.order == Decimal("Infinity")
+    ledger.lower_order(Decimal(16), by=OWNER)
+
+    assert old.open(HandClock(LATER)).order == 16
+    assert not ledger.verify().problems
 
 
 def test_it_opens_and_verifies(old):
