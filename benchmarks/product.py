@@ -24,7 +24,8 @@ from hushcount.model.queries import Question
 ASKED: tuple[tuple[str, Question, Options, float], ...] = (
     ("count", "count", {}, 1.0),
     ("top", "top", {"k": 20}, 1.0),
-    ("vocab, sips", "vocab", {}, 1.3),
+    ("vocab", "vocab", {}, 1.5),
+    ("vocab, sips", "vocab", {"method": "sips"}, 1.3),
     ("vocab, policy", "vocab", {"method": "policy-gaussian"}, 1.3),
 )
 _SIZES = (3_000_000, 10_000_000, 30_000_000)

@@ -8,6 +8,7 @@ on the larger data and of 1 % on git_commit_words.
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -34,6 +35,15 @@ ANCHORS = {
     "blogs_short": {WEIGHTED: 1994, SIPS: 3856, POLICY: 2627},
     "reddit_titles": {WEIGHTED: 16289, SIPS: 24265, POLICY: 26093},
 }
+# What the ladder names under a ledger's orders up to sixteen, and for all orders.
+LADDERS = {
+    "imdb": (11269, 9276),
+    "git_commit_words": (2407, 2210),
+    "blogs_short": (6308, 4601),
+    "reddit_titles": (28998, 27938),
+    "movielens_1m": (2355, 1877),
+    "amazon_cds": (3780, 2834),
+}
 RUNS = {"imdb": 2, "git_commit_words": 16, "blogs_short": 2, "reddit_titles": 2}
 
 # The steepest curve, mean of five runs and its standard error: sips-ks by an independent implementation, weighted-ks as
@@ -51,6 +61,7 @@ RECALL = {
 }
 
 on_all_anchors = pytest.mark.parametrize("log", ANCHORS, indirect=True)
+on_all_ladders = pytest.mark.parametrize("log", LADDERS, indirect=True)
 on_imdb = pytest.mark.parametrize("log", ["imdb"], indirect=True)
 on_movielens = pytest.mark.parametrize("log", ["movielens_1m"], indirect=True)
 on_reddit = pytest.mark.parametrize("log", ["reddit_titles"], indirect=True)
@@ -108,6 +119,17 @@ def test_rounds_beat_a_single_round(log, named):
 def test_policy_wins_only_where_people_have_few_items(log, named):
     """Policy Gaussian names more than SIPS on reddit_titles, where people have about ten items, and nowhere else."""
     assert (named[POLICY] > named[SIPS]) == (log.name == "reddit_titles")
+
+
+@on_all_ladders
+def test_the_ladder_names_as_many_items_as_were_measured(log):
+    """Within two per cent of an independent implementation, with and without an order, and always more than SIPS."""
+    printed = mean_named(log, SIPS, BUDGET, runs=2)
+    for order, anchor in zip((Decimal(16), Decimal("Infinity")), LADDERS[log.name], strict=True):
+        found = mean_named(log, "ladder", replace(BUDGET, order=order), runs=3)
+
+        assert abs(found - anchor) <= TOLERANCE * anchor
+        assert found > 1.08 * printed
 
 
 @on_all_anchors

@@ -115,10 +115,12 @@ class SummedItems:
     sums: Int64s
 
     def __post_init__(self) -> None:
-        if self.sums.ndim != 2:
+        if self.sums.ndim != 2 or not self.sums.shape[1]:
             raise InvalidInput("sums must have a row for each item and a column for each rule")
-        for column in range(self.sums.shape[1]):
-            _check_rows(self.items, self.sums[:, column], least=0)
+        # The items need to be looked at once: an item's smallest and largest sum stand for all of them.
+        _check_rows(self.items, self.sums.min(axis=1), least=0)
+        if len(self.items) and int(self.sums.max()) >= LARGEST:
+            raise InvalidInput("sums must be below 2^62")
 
     def each(self, step: Callable[[SummedItems], Items]) -> Items:
         """See `Sums`."""

@@ -23,8 +23,10 @@ def of_all_orders(store, clock):
     """A ledger as an older version founded it: without a word about orders."""
     for name in ("visits", "clicks"):
         known(store.found(clock), name)
-    with store.database(clock).upgrading() as transaction:
+    database = store.database(clock)
+    with database.upgrading() as transaction:
         transaction.write([("DELETE FROM settings WHERE name = 'order'", ())])
+    database.close()
     return store.open(clock)
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import psycopg
@@ -107,6 +108,16 @@ def test_the_first_two_migrations_are_what_they_were():
     assert hashlib.sha256(text.encode()).hexdigest() == PINNED
 
 
+def test_its_orders_are_all_until_an_owner_lowers_them(old):
+    """Its costs were known for all Renyi orders; fewer are an owner's word, in the log, and every table adds up."""
+    ledger = old.open(HandClock(LATER))
+    assert ledger.order == Decimal("Infinity")
+    ledger.lower_order(Decimal(16), by=OWNER)
+
+    assert old.open(HandClock(LATER)).order == 16
+    assert not ledger.verify().problems
+
+
 def test_it_opens_and_verifies(old):
     """The log adds up to every table; every row of the old tables is as it was; the next opening changes nothing."""
     before = everything(old, SECOND_TABLES)
@@ -114,7 +125,7 @@ def test_it_opens_and_verifies(old):
     after = everything(old, ("books", *TABLES))
     again = old.open(HandClock(LATER))
 
-    assert newest_version() == 3
+    assert newest_version() == 4
     assert everything(old, SECOND_TABLES) == before
     assert ledger.verify().problems == ()
     assert (ledger.migrated, again.migrated, again.founded) == ("", "", False)

@@ -139,6 +139,7 @@ class CostEvent(TypedDict):
     rho: NotRequired[Exact]
     epsilon: NotRequired[Exact]
     delta: NotRequired[Exact]
+    order: NotRequired[Exact]
 
 
 class CostEvents(TypedDict):
@@ -151,7 +152,8 @@ class CostEvents(TypedDict):
 class Receipt(TypedDict):
     """What is protected, by what, at what price; `words` says it to people.
 
-    `rho`, `delta` and `epsilon` are what the plan promised, `charged_rho` and `charged_delta` what was charged.
+    `rho`, `delta` and `epsilon` are what the plan promised, `charged_rho` and `charged_delta` what was charged. `order`
+    is the largest Renyi order for which that is known, null for all.
     """
 
     id: str
@@ -181,6 +183,8 @@ class Receipt(TypedDict):
     rows: Whole
     private: bool
     consistent: bool
+    remark: str | None
+    order: float | None
     words: str
 
 
