@@ -28,7 +28,7 @@ VALUES: dict[Fact, tuple[Any, ...]] = {
     "relative_error": (0.5, None),
 }
 # Delta is large, so that what it pays for shows; budgets are large, so that noise is narrow and laws are small.
-_BUDGETS: tuple[Budget, ...] = (epsilon_budget(4, "0.05"), rho_budget(1, "0.01"))
+_BUDGETS: tuple[Budget, ...] = (epsilon_budget(4, "0.05"), rho_budget(2, "0.01"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
