@@ -23,7 +23,7 @@ from hushcount.accounting import convert, zcdp
 from hushcount.accounting.spent import EXACT
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, allow, amount, float_above, positive, probability, whole
-from hushcount.model.costs import BoundedRange, Cost, Failure
+from hushcount.model.costs import EVERY_ORDER, BoundedRange, Cost, Failure
 
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR)
 
@@ -99,8 +99,15 @@ def cost(units: Units) -> Cost:
     )
 
 
-def guarantee(units: Units, total_delta: Number) -> Promise:
-    """The epsilon of the whole budget at a total delta, as printed and as tight."""
+def guarantee(units: Units, total_delta: Number, *, order: Decimal = EVERY_ORDER) -> Promise:
+    """The epsilon of the whole budget at a total delta, as printed and as tight.
+
+    Args:
+        units: the budget.
+        total_delta: the delta at which epsilon is told.
+        order: the Renyi orders that may be used for what is not as printed; those of the ledger in which other costs
+            are charged to the same budget.
+    """
     total, spent = probability("total_delta", total_delta), zcdp.spent(cost(units))
     once, twice = spent.delta, EXACT.multiply(2, spent.delta)
 
@@ -109,8 +116,9 @@ def guarantee(units: Units, total_delta: Number) -> Promise:
             return 0.0
         if delta0 >= total:
             return math.inf
-        formula = convert.epsilon_for if tight else convert.simple_epsilon
-        return formula(spent.rho, delta0=delta0, total_delta=total)
+        if not tight:
+            return convert.simple_epsilon(spent.rho, delta0=delta0, total_delta=total)
+        return convert.epsilon_for(spent.rho, delta0=delta0, total_delta=total, order=order)
 
     return Promise(
         total_delta=total,

@@ -15,6 +15,7 @@ from hushcount.accounting import attacks, units
 from hushcount.accounting.bisection import last_true
 from hushcount.accounting.spent import EXACT
 from hushcount.accounting.units import Promise, Units
+from hushcount.ledger.limits import NEW_ORDER
 from hushcount.model.amounts import Number, allow, positive, probability, share, whole
 
 # Far below and above any epsilon_per in use.
@@ -82,7 +83,8 @@ def advise(goals: Goals | None = None) -> Advice:
         averaging=attacks.averaging_success(step, goals.repeats),
         near=attacks.near_count(step),
         unique=attacks.unique_count_shown(failure, calls=calls),
-        promise=units.guarantee(budget, total),
+        # A new ledger knows other costs, which this budget may be spent on, too, for so many orders.
+        promise=units.guarantee(budget, total, order=NEW_ORDER),
     )
 
 

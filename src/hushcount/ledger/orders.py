@@ -15,12 +15,13 @@ from hushcount.ledger import limits
 from hushcount.ledger.book import Book
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.ledger import EVERY
+from hushcount.ledger.limits import NEW_ORDER
 from hushcount.ledger.standing import require
 from hushcount.ledger.store import Transaction
 from hushcount.model.costs import EVERY_ORDER
 
-# Conversions at fewer orders would say next to nothing.
-_FEWEST = 4
+# Amounts without a limit are told by these orders, whatever the ledger's are; and fewer would say next to nothing.
+_FEWEST = NEW_ORDER
 
 
 def order_of(transaction: Transaction) -> Decimal:

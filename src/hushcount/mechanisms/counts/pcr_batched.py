@@ -280,9 +280,18 @@ def _plan(budget: Budget, facts: Facts) -> BatchedPlan:
 
 
 def small_pcr_batched(budget: Budget, facts: Facts) -> BatchedPlan:
-    """For the auditor: two rows, two levels to share delta, and a first epsilon with which both fit."""
+    """For the auditor: two rows, two levels to share delta, and a first epsilon with which both fit.
+
+    A small wanted error makes counts dear at a large epsilon, where nothing would ever be drawn.
+    """
     first = (concentrated(budget).rho * Decimal("1.2")).sqrt()
-    return plan_pcr_batched(budget, facts.per_item_cap, rows=2, epsilon_first=first, relative_error=facts.aim, levels=2)
+    while True:
+        plan = plan_pcr_batched(
+            budget, facts.per_item_cap, rows=2, epsilon_first=first, relative_error=facts.aim, levels=2
+        )
+        if Purse(plan.rho, plan.delta).fits(_level_cost(plan, 0) + _level_cost(plan, 1)):
+            return plan
+        first = first * 3 / 4
 
 
 PCR_BATCHED = Mechanism(

@@ -130,7 +130,7 @@ def test_steps_of_a_budget_are_told_once_by_one_of_two_machines(scene):
     ):
         service.ledger.set_limit(account, rho_limit(Decimal(rho), "0.1"), by="olga")
     for k in (1, 2):
-        released(service, ZOE, replace(TOP, said={"item": "article", "k": k}), f"b{k}")
+        released(service, ZOE, replace(TOP, said={"item": "article", "k": k, "method": "unknown-gumbel"}), f"b{k}")
         rounds(both)
     found = receiver.bodies("budget")
 

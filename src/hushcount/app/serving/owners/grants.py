@@ -23,6 +23,7 @@ from hushcount.ledger.ledger import EVERY, Account
 from hushcount.ledger.limits import Limit, in_force, lasting, rho_limit
 from hushcount.ledger.windows import ends, micros
 from hushcount.model.budgets import STANDARD
+from hushcount.model.costs import EVERY_ORDER
 
 # Of two who change rules at once one looks again; far more than ever meet.
 _TRIES = 20
@@ -76,7 +77,8 @@ def end_old_grants(setting: Setting) -> None:
     for name, body in found:
         entity, kind, whose = body["rule"]
         rule = read_rules(setting).limits.get((entity, kind, whose))
-        if rule is not None and limits.to_json(rule[0]) in body["ours"]:
+        # Earlier versions knew of no orders.
+        if rule is not None and limits.to_json(replace(rule[0], order=EVERY_ORDER)) in body["ours"]:
             base = None if body["base"] is None else limits.from_json(body["base"])
             # Of people who were joined to others the limit binds nothing any more.
             with suppress(UnknownDataset):
