@@ -130,7 +130,11 @@ def test_dry_run_reads_no_data(words):
 
 
 def test_budget_runs_out_with_a_way_out(log):
-    """Ten standard releases, then exit code 4: asked, left, who spent it, what would fit; a repeat is still free."""
+    """Ten standard releases, then exit code 4: asked, left, who spent it, what would fit; a repeat is still free.
+
+    A cautious one comes first: `ntm` uses all that it is given, so that ten standard ones would leave nothing.
+    """
+    run("count", log, *ASK, "--quiet", "--preset", "cautious")
     first = run("count", log, *ASK, "--quiet").stdout
     result, paid = None, 1
     while result is None or result.exit_code == 0:
@@ -138,7 +142,7 @@ def test_budget_runs_out_with_a_way_out(log):
         paid += result.exit_code == 0
 
     assert result.exit_code == 4
-    assert 10 <= paid <= 14
+    assert 9 <= paid <= 14
     for words in ("left", "--preset cautious", "count of article per reader"):
         assert words in result.stderr
     assert run("count", log, *ASK, "--quiet").stdout == first
