@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.selection.ladder import plan_ladder, run_ladder
 from hushcount.mechanisms.selection.sips import plan_sips
 from hushcount.model.budgets import epsilon_budget, rho_budget
+from hushcount.model.costs import EVERY_ORDER, Concentrated, Failure, Truncated
 from hushcount.noise.source import SeededSource
 
 BUDGET = rho_budget("0.1", "1e-5")
@@ -103,3 +105,54 @@ def test_bounds_that_make_no_sense_are_refused(max_items):
     """At least one item, and no more than a million."""
     with pytest.raises(InvalidParameter, match="max_items"):
         plan_ladder(BUDGET, max_items)
+
+
+def test_a_budget_for_all_orders_costs_plain_zcdp():
+    """No order is said, so none is left out."""
+    plan = plan_ladder(BUDGET, 100)
+
+    assert plan.cost.order == EVERY_ORDER
+    assert {type(event) for event, _ in plan.cost.events} == {Concentrated, Failure}
+    assert {one.cap for one in plan.rounds} == {math.inf}
+
+
+def test_a_budget_up_to_an_order_says_so_and_has_four_profiles():
+    """Every round is certified for that order, costs it, and weighs in four ways beside the curve."""
+    plan = plan_ladder(replace(BUDGET, order=Decimal(16)), 100)
+
+    assert plan.cost.order == 16
+    assert {type(event) for event, _ in plan.cost.events} == {Truncated, Failure}
+    for one in plan.rounds:
+        assert one.cap == 16.0
+        assert len(one.weights) == 5
+        assert len(one.ladders.tables) == 4
+
+
+def test_an_order_lowers_the_bar_for_long_lists():
+    """People with a hundred items: a third fewer of them are needed up to order sixteen than for all orders."""
+
+    def needed(order):
+        one = plan_ladder(replace(BUDGET, order=Decimal(order)), 100, parts=(1,)).rounds[0]
+        tables = zip(one.ladders.tables, one.weights, strict=False)
+        return min(table.even_odds / weights[99] for table, weights in tables)
+
+    assert needed("16") < 0.78 * needed("Infinity")
+    assert needed("10") < needed("16")
+
+
+@pytest.mark.parametrize(("kept", "order"), [("1", "11.5"), ("16", "16"), ("8", "11.5")])
+def test_under_epsilon_the_order_is_that_of_the_conversion_or_of_whoever_adds_up(kept, order):
+    """The larger of the two: the epsilon is met, and the sum can be told."""
+    budget = replace(epsilon_budget("2.2", "2e-6"), order=Decimal(kept))
+    plan = plan_ladder(budget, 100)
+
+    assert plan.cost.order == Decimal(order)
+    assert 2.19 < zcdp.epsilon(plan.cost, Decimal("2e-6")) <= 2.2
+
+
+def test_an_order_that_no_double_holds_is_covered():
+    """A cap is a double that is not below the order that is claimed."""
+    plan = plan_ladder(replace(BUDGET, order=Decimal("7.1")), 3)
+
+    assert Decimal(plan.rounds[0].cap) >= Decimal("7.1")
+    assert plan.cost.order == Decimal("7.1")
