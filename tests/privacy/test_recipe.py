@@ -59,7 +59,7 @@ def new(tmp_path, monkeypatch):
 
 def test_nothing_is_known_of_it_before():
     """Without its line it does not exist."""
-    with pytest.raises(InvalidParameter, match="one of sips"):
+    with pytest.raises(InvalidParameter, match="one of ladder"):
         table.find(NAME)
 
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from hushcount.audit.twins import TWINS
+from hushcount.audit.twins.caps import CAP_TWINS
 from hushcount.audit.twins.system import SYSTEM_TWINS
-from hushcount.audit.twins.twin import Twin
 from hushcount.mechanisms.table import MECHANISMS
 from tests.architecture.test_errata import P0, P1
 
@@ -39,7 +39,7 @@ def test_the_sound_original_is_not_accused(name):
 @pytest.mark.parametrize("name", [one.name for one in MECHANISMS if "per_item_cap" in one.takes])
 def test_every_mechanism_with_a_cap_has_twins_that_lose_it(name):
     """Planned without it, and drawing without it: what passes with a cap of one must not pass with two."""
-    twins = [one for one in TWINS if isinstance(one, Twin) and one.broken.name == name and "cap" in one.name]
+    twins = [one for one in CAP_TWINS if one.broken.name == name]
 
     assert {twin.broken.facts.per_item_cap for twin in twins} == {2}
     assert any(twin.broken.plan is not twin.sound.plan for twin in twins), "one with another plan"
