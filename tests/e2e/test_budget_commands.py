@@ -55,7 +55,7 @@ def run(*words, code=0):
 
 def ask(log, *words, k=3, code=0):
     """A question that takes a whole standard release; another k is another question."""
-    return run("top", log, *ASK, "-k", k, *words, code=code)
+    return run("top", log, *ASK, "-k", k, "--method", "unknown-gumbel", *words, code=code)
 
 
 def balance(log, *words):

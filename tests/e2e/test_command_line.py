@@ -162,7 +162,7 @@ def test_budget_runs_out_with_a_way_out(log):
         ((*ASK, "--rho", "0"), 2, ["above zero"]),
         ((*ASK, "--delta", "0"), 2, ["delta = 0", "1e-6"]),
         ((*ASK, "--method", "policy-gaussian-l1"), 2, ["not private", "corrigendum"]),
-        ((*ASK, "--method", "magic"), 2, ["one of sips"]),
+        ((*ASK, "--method", "magic"), 2, ["one of ladder"]),
         ((*ASK, "--where", "lower(article) = 'a'"), 2, ["functions are not allowed"]),
         ((*ASK, "--where", "article = 'a'; DROP TABLE x"), 2, ["filter"]),
         ((*ASK, "--where", "colour = 'red'"), 2, ["no column 'colour'"]),
