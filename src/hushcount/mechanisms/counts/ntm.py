@@ -49,8 +49,9 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     epsilon (each person raises each loss by something from 0 to 1), the sums of a measurement move by the clip's radius
     at most in l2, whatever a person holds, and what a clip takes away by one person at most.
     Assumes: nothing about how many items a person has. Each person counts once for an item (a per-item cap is refused).
-    Unbiased but for the clip: a count is low by at most what the clip took away; the interval allows for it, proved at
-    95 % for each row, given that the row is shown.
+    Unbiased but for the clip: a count is low by at most what the clip took away; the interval allows for it, at 95 %
+    for each row, given that the row is shown and as if the weights of its two counts were fixed in advance. They
+    follow from released values, the rough count among them, which was measured to cost no coverage.
 
     | edge case | result |
     |---|---|
@@ -61,7 +62,7 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
 
     Source: BETTER.md of this project, part 4 (no paper prints it): the keep curve of part 1, Dong, Durfee and Rogers
     2020 for the range of the choice, Canonne, Kamath and Steinke 2020 for integer noise, Whitehouse, Ramdas, Rogers and
-    Wu 2023 for the filter. Added: the first step; the loss is bought with noise, so that the upper ends are proved; the
+    Wu 2023 for the filter. Added: the first step; the loss is bought with noise, so that upper ends rest on it; the
     first candidate has the smallest radius that clips nobody.
     """
     course = Course(incidence=incidence, plan=plan, noise=noise, purse=Purse(plan.rho, plan.delta))
