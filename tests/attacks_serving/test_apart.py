@@ -165,7 +165,7 @@ def seen(stage, client, question):
 def test_nothing_that_is_told_goes_around_the_grid(tmp_path, reading):
     """Whatever one looks at, it is the same before a run ends and after, until its tick; then it is not."""
     # A question that gives back a part of what was held.
-    question = {**TOP, "k": 1000}
+    question = {**TOP, "k": 1000, "method": "unknown-gumbel"}
     with staged(tmp_path, gridded) as stage:
         ana = stage.analyst
         reply = asked(ana, question)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from typing import Literal
 
 Cut = Literal["before", "after"]
 _COMMIT = b"COMMIT"
+# A commit is prepared once for each connection, and called by its name from then on.
+_PREPARED = re.compile(rb"(hushcount_\d+)\x00COMMIT\x00")
 # Connections that have committed less than this are left alone: those of workers that are just starting.
 _SPARED = 8
 _SIZE = 1 << 16
@@ -72,11 +75,13 @@ class Proxy:
             threading.Thread(target=self._back, args=(near, far, silenced), daemon=True).start()
 
     def _forth(self, near: socket.socket, far: socket.socket, silenced: threading.Event) -> None:
-        commits = 0
+        commits, words = 0, {_COMMIT}
         with contextlib.suppress(OSError):
             while data := near.recv(_SIZE):
-                commits += _COMMIT in data
-                when = self._due() if _COMMIT in data and commits > _SPARED else None
+                words |= {b"\x00" + name + b"\x00" for name in _PREPARED.findall(data)}
+                is_commit = any(word in data for word in words)
+                commits += is_commit
+                when = self._due() if is_commit and commits > _SPARED else None
                 if when == "before":
                     break
                 if when == "after":

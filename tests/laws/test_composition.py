@@ -22,6 +22,7 @@ from hushcount.model.costs import (
     Failure,
     Gaussian,
     Pure,
+    Truncated,
 )
 from tests.laws.odometer import Odometer
 
@@ -31,6 +32,7 @@ EVENTS = {
     Gaussian: st.builds(Gaussian, rho=AMOUNTS),
     DiscreteGaussian: st.builds(DiscreteGaussian, rho=AMOUNTS),
     Concentrated: st.builds(Concentrated, rho=AMOUNTS),
+    Truncated: st.builds(Truncated, rho=AMOUNTS, order=st.just(Decimal(16))),
     BoundedRange: st.builds(BoundedRange, epsilon=AMOUNTS),
     Pure: st.builds(Pure, epsilon=AMOUNTS),
     Approximate: st.builds(Approximate, epsilon=AMOUNTS, delta=DELTAS),
