@@ -53,9 +53,10 @@ def test_what_is_offered_fits_and_is_as_it_says(fresh, question):
 
 def test_where_only_delta_is_short_less_of_it_is_offered(fresh):
     """Rho is left for the question as it was asked."""
-    fresh.owner.put("/v1/limits", {"dataset": "events", "rho": "9", "delta": "0.00000001"})
+    fresh.owner.put("/v1/limits", {"dataset": "events", "rho": "9", "delta": "0.00000002"})
     (offer,) = refused(fresh)["would_fit"]
-    assert offer["change"] == {"delta": "1e-8"}
+    # The threshold is a whole number, so that a tenth of this delta costs no less.
+    assert offer["change"] == {"delta": "1e-7"}
     cheaper = fresh.analyst.post("/v1/queries", COUNT).form["cheaper"]
     assert [one["change"] for one in cheaper] == [
         {"preset": "cautious"},
