@@ -21,7 +21,7 @@ from hushcount.noise.steepest import END, curve
 KNOTS, SLOPE, HEIGHT = 1024, 2**44, 2**55
 LAST = float(curve().heights[-1]) / HEIGHT
 POINTS = [random.Random(1).uniform(0, END) for _ in range(600)] + [random.Random(2).uniform(0, 4) for _ in range(600)]
-# BETTER, part 1.
+# As the curve's own page has them: docs/mechanisms/steepest.md.
 HEIGHTS = {1: 0.493366, 2: 0.952960, 5: 2.062064, 10: 3.369973, 16.118096: 4.575520, 20: 5.222383}
 KEPT = {-4: 2.224268e-06, -3: 2.217586e-04, -2: 8.128429e-03, -1: 1.082768e-01, -0.5: 2.662354e-01}
 LAW = KearnsSaul(unit=1, scale=1.0, threshold=0.0)

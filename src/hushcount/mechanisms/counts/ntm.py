@@ -60,7 +60,7 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     | nobody can be clipped | no loss is bought, and the counts are unbiased |
     | a tiny budget | grids are coarser, so that noise stays within 64 bits |
 
-    Source: BETTER.md of this project, part 4 (no paper prints it): the keep curve of part 1, Dong, Durfee and Rogers
+    Source: new here (docs, mechanisms/count.md; no paper prints it): the steepest keep curve, Dong, Durfee and Rogers
     2020 for the range of the choice, Canonne, Kamath and Steinke 2020 for integer noise, Whitehouse, Ramdas, Rogers and
     Wu 2023 for the filter. Added: the first step; the loss is bought with noise, so that upper ends rest on it; the
     first candidate has the smallest radius that clips nobody.
