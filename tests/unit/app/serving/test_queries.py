@@ -327,3 +327,28 @@ def test_a_store_is_free_for_the_next_one_before_an_answer_is_on_record(service,
     released(service, ZOE, TOP, "k1")
 
     assert seen == [(0, 0)]
+
+
+@pytest.mark.parametrize("timing", [Timing(kind="off"), Timing(kind="grid", every=timedelta(milliseconds=100))])
+def test_what_ended_under_a_clock_set_ahead_is_seen_when_the_clock_is_right_again(service, timing):
+    """Stopped while the clock stood three days ahead: who asks again is told at once, and not in three days."""
+    made = datetime.now(UTC) - timedelta(seconds=30)
+    job = Job(
+        id="q_1",
+        analyst="zoe",
+        key="k",
+        dataset="events",
+        body="{}",
+        question="q",
+        state="cancelled",
+        stage="",
+        worker="",
+        stop=True,
+        outcome=None,
+        made=made,
+        changed=made + timedelta(days=3),
+        read=made + timedelta(seconds=30),
+    )
+    told = SimpleNamespace(config=SimpleNamespace(privacy=SimpleNamespace(timing=timing, analysts="colleagues")))
+
+    assert queries.show(told, job).state == "cancelled"
