@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,7 +19,6 @@ from typing import Any
 from click.testing import CliRunner
 
 from hushcount.cli.main import main
-from hushcount.mechanisms import mechanism
 from tests.architecture.sources import PACKAGE, ROOT
 
 LAYERS = (
@@ -81,14 +81,22 @@ def walk(action: Callable[[], Any]) -> Walk:
 
 def walk_command(home: Path, *words: str) -> Walk:
     """The walk of one command, with a home of its own."""
-    # Plans are kept within a process: what another test planned would not be drawn.
-    mechanism._kept.cache_clear()  # noqa: SLF001
+    _forget()
 
     def ask() -> None:
         done = CliRunner().invoke(main, list(words), env={"HUSHCOUNT_HOME": str(home)})
         assert done.exit_code == 0, done.output
 
     return walk(ask)
+
+
+def _forget() -> None:
+    """Empty every cache of the package: what another test planned or looked up before would not be drawn."""
+    for name, module in list(sys.modules.items()):
+        if name == "hushcount" or name.startswith("hushcount."):
+            for thing in list(vars(module).values()):
+                if isinstance(thing, _lru_cache_wrapper):
+                    thing.cache_clear()
 
 
 def assert_drawn(name: str, traced: Walk) -> None:
