@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from hushcount.app import answer as spine
 from tests.api.served import Stage, staged
 
 
@@ -37,3 +39,22 @@ def bob(separate):
     events = separate.service.served.find("events").id
     separate.service.ledger.grant("bob", "analyst", dataset=events, by="olga")
     return separate.token("bob")
+
+
+@pytest.fixture
+def reading(monkeypatch):
+    """Holds every question while it reads, until it is let go."""
+
+    class Reading:
+        began, go = threading.Event(), threading.Event()
+
+    held, real = Reading(), spine._draw  # noqa: SLF001  where data is read
+
+    def draw(*given, **named):
+        held.began.set()
+        assert held.go.wait(30)
+        return real(*given, **named)
+
+    monkeypatch.setattr(spine, "_draw", draw)
+    yield held
+    held.go.set()

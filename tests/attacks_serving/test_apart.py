@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -58,25 +57,6 @@ def test_an_answer_that_was_there_is_as_if_new(separate, bob, question):
         assert told(release) == told(first.form["release"])
     receipt = bob.get(f"/v1/releases/{second.form['release']['id']}/receipt").form
     assert receipt["made"] == second.form["release"]["made"]
-
-
-@pytest.fixture
-def reading(monkeypatch):
-    """Holds every question while it reads, until it is let go."""
-
-    class Reading:
-        began, go = threading.Event(), threading.Event()
-
-    held, real = Reading(), spine._draw  # noqa: SLF001  where data is read
-
-    def draw(*given, **named):
-        held.began.set()
-        assert held.go.wait(30)
-        return real(*given, **named)
-
-    monkeypatch.setattr(spine, "_draw", draw)
-    yield held
-    held.go.set()
 
 
 def test_nobody_is_told_that_somebody_else_asks_the_same(separate, bob, reading):

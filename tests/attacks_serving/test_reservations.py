@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 
 import pytest
 
@@ -18,25 +17,6 @@ COST = {"rho": "0.05"}
 def made_up(*said):
     """The name that a reservation would have if names were not sealed."""
     return "h_" + base64.b32encode(json.dumps(said).encode()).decode().rstrip("=").lower()
-
-
-@pytest.fixture
-def reading(monkeypatch):
-    """Holds every question while it reads, until it is let go."""
-
-    class Reading:
-        began, go = threading.Event(), threading.Event()
-
-    held, real = Reading(), spine._draw  # noqa: SLF001  where data is read
-
-    def draw(*given, **named):
-        held.began.set()
-        assert held.go.wait(30)
-        return real(*given, **named)
-
-    monkeypatch.setattr(spine, "_draw", draw)
-    yield held
-    held.go.set()
 
 
 def reserve(client, key="nightly-1", **more):

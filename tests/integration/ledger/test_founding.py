@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sqlite3
@@ -22,8 +23,8 @@ from tests.conformance.ledgers.stores import OWNER, SECRET, HandClock, Store, an
 
 STANDARD_LIMIT = for_order(ten_standard_releases(), NEW_ORDER)
 EVERYTHING = Account(kind="dataset", name=EVERY, entity=EVERY)
-# Every so many lines of our own code, the process dies there.
-STRIDE = 11
+# The process dies at so many lines of our own code, evenly spread, and at every few of the last ones, of the commit.
+DEATHS, LAST, STRIDE = 40, 120, 4
 
 
 def rules(ledger) -> list:
@@ -172,25 +173,36 @@ def place(store: Store, number: int) -> Store:
                  schema=f"{store.schema}_{number}")  # fmt: skip
 
 
+def at_lines(deed, *, line):
+    """Do something, and tell each line of our own code, by its number."""
+    numbers = itertools.count(1)
+
+    def step(frame, event, _):
+        if "/hushcount/ledger/" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            line(next(numbers))
+        return step
+
+    sys.settrace(step)
+    try:
+        deed()
+    finally:
+        sys.settrace(None)
+
+
 def founded_until_line(store: Store, at: int) -> bool:
     """Found in a process that is killed at the n-th line of our own code; whether it was."""
+
+    def die(number):
+        if number == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
     child = os.fork()
     if child == 0:
-        lines = 0
-
-        def step(frame, event, _):
-            nonlocal lines
-            if "/hushcount/ledger/" not in frame.f_code.co_filename:
-                return None
-            lines += event == "line"
-            if lines == at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return step
-
         status = 1
         try:
-            sys.settrace(step)
-            store.found(limit=ten_standard_releases())
+            at_lines(lambda: store.found(limit=ten_standard_releases()), line=die)
             status = 0
         finally:
             os._exit(status)
@@ -202,11 +214,13 @@ def founded_until_line(store: Store, at: int) -> bool:
 
 def test_killed_at_every_step_a_ledger_is_whole_or_not_there(store):
     """Wherever founding dies, the place holds a ledger with all its rules or none, and founding again goes through."""
-    outcomes, at = [], 1
-    while True:
+    outcomes, lines = [], []
+    at_lines(lambda: store.found(limit=ten_standard_releases()), line=lines.append)
+    last = len(lines) - LAST
+    for at in (*range(1, last, last // DEATHS), *range(last, len(lines), STRIDE)):
         here = place(store, at)
         if not founded_until_line(here, at):
-            break
+            continue
         try:
             whole = here.open()
         except LedgerMissing:
@@ -219,7 +233,6 @@ def test_killed_at_every_step_a_ledger_is_whole_or_not_there(store):
         assert whole.balance(EVERYTHING).limit == STANDARD_LIMIT
         assert whole.verify().problems == ()
         here.close()
-        at += STRIDE
 
     assert outcomes.count("none") > 10
     assert outcomes.count("whole") > 1
