@@ -210,7 +210,7 @@ def test_an_unreachable_ledger_is_not_ready_and_says_so(fresh, monkeypatch):
         raise LedgerUnavailable("no")
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(fresh.service.ledger.watch), "standing", gone)
+        patched.setattr(type(fresh.service.ledger.watch), "vitals", gone)
         patched.setattr(type(fresh.service.ledger.records), "find", gone)
         assert fresh.anybody.get("/readyz").code == "ledger-unavailable"
         reply = fresh.analyst.get("/v1/me")

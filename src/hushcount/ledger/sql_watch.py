@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushcount.ledger.schema import newest_version
 from hushcount.ledger.store import Database
-from hushcount.ledger.watch import Standing
+from hushcount.ledger.watch import Vitals
 from hushcount.ledger.windows import moment
 
 
@@ -14,14 +14,14 @@ class SqlWatch:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def standing(self) -> Standing:
-        """See `Watch.standing`."""
+    def vitals(self) -> Vitals:
+        """See `Watch.vitals`."""
         with self._database.reading() as transaction:
             version = self._database.version(transaction)
             found = transaction.fetch("SELECT value FROM settings WHERE name = 'secret'")
             # Last, so that as little as possible lies between this and whoever compares clocks.
             now = moment(transaction.now())
-        return Standing(version=version, newest=newest_version(), secret=str(found[0][0]) if found else "", now=now)
+        return Vitals(version=version, newest=newest_version(), secret=str(found[0][0]) if found else "", now=now)
 
     def running(self) -> int:
         """See `Watch.running`. Those that are open have an index of their own."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Vitals:
     """What a ledger says of itself.
 
     Attributes:
@@ -27,7 +27,7 @@ class Standing:
 class Watch(Protocol):
     """A ledger from outside. Each verb is one short read."""
 
-    def standing(self) -> Standing:
+    def vitals(self) -> Vitals:
         """What it says of itself."""
 
     def running(self) -> int:

@@ -18,7 +18,7 @@ def unready(service: Service) -> Problem | None:
     clock = service.setting.clock
     before = clock()
     try:
-        found = service.ledger.watch.standing()
+        found = service.ledger.watch.vitals()
     except HushcountError as error:
         return _not("reached", f"The ledger cannot be used ({type(error).__name__}).")
     took = clock() - before

@@ -62,7 +62,7 @@ class Alerts:
         """Notice what is new, and send what was not sent."""
         ledger, by = self._open()
         news = tuple(self._news.since(ledger, by=by))
-        now = ledger.watch.standing().now
+        now = ledger.watch.vitals().now
         since = self._since or now - timedelta(hours=1)
         for notice in (
             *of_budgets(ledger, news, by=by),
@@ -82,13 +82,13 @@ class Alerts:
         except LedgerMismatch:
             problems = 1
         if problems:
-            day = f"{ledger.watch.standing().now:%Y-%m-%d}"
+            day = f"{ledger.watch.vitals().now:%Y-%m-%d}"
             self._claim(Notice(about=("chain", day), form={"kind": "chain", "problems": problems}))
 
     def adopt(self) -> None:
         """Claim what another machine claimed long ago and did not send."""
         ledger, by = self._open()
-        after, oldest = "", ledger.watch.standing().now - SILENCE
+        after, oldest = "", ledger.watch.vitals().now - SILENCE
         while page := ledger.records.page(KIND, after=after, size=_PAGE):
             for record in page:
                 if record.body["state"] == "waiting" and record.changed <= oldest and record.id not in self._mine:
@@ -106,7 +106,7 @@ class Alerts:
         if notice.id in self._known:
             return
         if ledger.records.find(KIND, notice.id) is None:
-            form = {"id": notice.id, "at": f"{ledger.watch.standing().now:%Y-%m-%dT%H:%MZ}", **notice.form}
+            form = {"id": notice.id, "at": f"{ledger.watch.vitals().now:%Y-%m-%dT%H:%MZ}", **notice.form}
             self._put(ledger, by, name=notice.id, body={"state": "waiting", "told": form}, edition=0)
         self._known.add(notice.id)
 
