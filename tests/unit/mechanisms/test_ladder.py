@@ -153,7 +153,7 @@ def test_under_epsilon_the_order_is_that_of_the_conversion_or_of_whoever_adds_up
 
 @pytest.mark.parametrize("rho", ["0.01", "0.1", "1"])
 def test_the_curve_hides_new_items_of_every_list(rho):
-    """An item of one person alone, who has d, is shown with the share 1 - (1 - delta)^(1/d) at the most, for every d."""
+    """One person, d items that nobody else has: each is shown with 1 - (1 - delta)^(1/d) at the most, for every d."""
     for one in plan_ladder(replace(rho_budget(rho, "1e-5"), order=Decimal(16)), 100).rounds:
         law = KearnsSaul(unit=one.ladders.unit, scale=one.ladders.stddev, threshold=one.ladders.threshold)
         weights = np.array(one.weights[-1]) / law.unit
