@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -473,6 +474,19 @@ def test_advise_states_attacks_and_guarantee():
     assert form["promise"]["tight"] < form["promise"]["printed"] < 34.9
     assert Decimal(form["promise"]["total_delta"]) == Decimal("7e-9")
     assert "--information 2954 --calls 30" in run(*linkedin).stdout
+
+
+@pytest.mark.parametrize("unique", ["1e-8", "1.0449e-8", "3.3333e-7"])
+def test_advice_is_never_told_better_than_it_is(unique):
+    """What is printed of a guarantee in few digits is rounded up."""
+    output = run("advise", "--unique", unique).stdout
+    form = json.loads(run("advise", "--unique", unique, "--json").stdout)
+    (said,) = re.findall(r"probability at most (\S+), one in", output)
+    lines = {line[:14].strip(): line for line in output.splitlines()}
+
+    assert float(said) >= form["unique"]
+    assert float(re.findall(r"together +(\S+)", output)[0]) >= float(form["promise"]["total_delta"])
+    assert float(lines["ε*, tight"].split()[2]) >= form["promise"]["tight"]
 
 
 def test_advice_can_be_set_as_a_limit(log):

@@ -59,3 +59,18 @@ def test_both_faces_tell_the_same_price(log, source):
     price = hushcount.estimate(path, user="reader", item="article", question="top", k=5)
 
     assert command("top", path, *ASK, "-k", 5, "--dry-run", "--json") == json.loads(json.dumps(estimate_form(price)))
+
+
+@pytest.mark.parametrize("founded", [(), ("--all-orders",)], ids=["usual orders", "all orders"])
+@pytest.mark.parametrize("options", [{"preset": "cautious"}, {"epsilon": 3}], ids=["cautious", "epsilon"])
+def test_an_estimate_states_what_the_receipt_will(log, founded, options):
+    """Epsilon and cut-off, of a ledger that is there, and, with the usual orders, of one that is yet to be founded."""
+    asked = {"user": "reader", "item": "article", **options}
+    before = hushcount.estimate(log, question="vocab", **asked)
+    if founded:
+        assert CliRunner().invoke(main, ["ledger", "found", *founded]).exit_code == 0
+    price = hushcount.estimate(log, question="vocab", **asked)
+    receipt = hushcount.vocab(log, **asked).receipt
+
+    assert (price.epsilon, price.expectation.cutoff) == (receipt.epsilon, receipt.cutoff)
+    assert founded or before.epsilon == receipt.epsilon

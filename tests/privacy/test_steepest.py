@@ -166,22 +166,31 @@ def test_moves_of_length_one_are_concentrated(rho):
 
 
 CUTOFFS = [
-    ("0.1", "1e-5", 1, 9.265297),
-    ("0.1", "1e-5", 100, 10.331171),
-    ("0.1", "1e-6", 100, 11.207748),
-    ("0.5", "1e-6", 100, 5.154349),
-    ("1", "1e-6", 100, 3.937568),
+    ("0.1", "1e-5", 1, 9.265297, 10.536586),
+    ("0.1", "1e-5", 100, 10.331171, 11.726070),
+    ("0.1", "1e-6", 100, 11.207748, 12.648816),
+    ("0.5", "1e-6", 100, 5.154349, 5.753424),
+    ("1", "1e-6", 100, 3.937568, 4.361179),
 ]
 
 
-@pytest.mark.parametrize(("rho", "delta", "max_items", "expected"), CUTOFFS)
-def test_cutoffs_are_those_of_the_theory(rho, delta, max_items, expected):
-    """To the six digits given, below the Gaussian's at the same budget."""
+@pytest.mark.parametrize(("rho", "delta", "max_items", "expected", "gaussian"), CUTOFFS)
+def test_cutoffs_are_those_of_the_theory(rho, delta, max_items, expected, gaussian):
+    """To the six digits given, and so is the Gaussian's at the same budget, which is higher."""
     budget = rho_budget(rho, delta)
-    plan = plan_union("weighted", "ks", budget, max_items=max_items)
 
-    assert plan.threshold == pytest.approx(expected, abs=6e-7)
-    assert plan.threshold < plan_union("weighted", "gaussian", budget, max_items=max_items).threshold - 0.4
+    assert plan_union("weighted", "ks", budget, max_items=max_items).threshold == pytest.approx(expected, abs=6e-7)
+    found = plan_union("weighted", "gaussian", budget, max_items=max_items).threshold
+    assert found == pytest.approx(gaussian, abs=6e-7)
+
+
+@pytest.mark.parametrize(("held", "gaussian", "steepest"), [(1, 10.54, 9.27), (10, 34.6, 30.4), (100, 117.3, 103.3)])
+def test_people_of_whom_all_have_so_many_items(held, gaussian, steepest):
+    """How many of them an item needs for even odds, at rho 0.1 and delta 1e-5: a weight of one is held^½ people."""
+    for primitive, expected in (("gaussian", gaussian), ("ks", steepest)):
+        plan = plan_union("weighted", primitive, rho_budget("0.1", "1e-5"), max_items=held)
+
+        assert plan.threshold * held**0.5 == pytest.approx(expected, abs=0.051 if held > 1 else 0.0051)
 
 
 def shown(plan, weights) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from hushcount.app.planning import Planned, expect, make_plan
 from hushcount.app.receipt import promise
@@ -26,9 +27,9 @@ class Estimate:
     expectation: Expectation
 
 
-def estimate_request(request: Request) -> Estimate:
-    """The estimate of a request."""
-    planned = make_plan(request)
+def estimate_request(request: Request, order: Decimal | None) -> Estimate:
+    """The estimate of a request; `order` as in `make_plan`: that of the ledger, or another plan would be priced."""
+    planned = make_plan(request, order)
     promised = promise(planned.plan.cost)
     return Estimate(
         planned=planned,

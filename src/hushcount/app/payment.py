@@ -35,7 +35,7 @@ def make_ask(planned: Planned, dataset: Dataset, *, version: str, by: str, key: 
         fresh=request.fresh,
         what=f"{request.question} of {request.item_words()} per {request.selection.user}",
         family=f"{request.question}/{request.selection.user}/{request.selection.item}/{request.filter_words()}",
-        variants=Cheaper(request=request),
+        variants=Cheaper(request=request, order=planned.order),
     )
 
 
@@ -44,10 +44,11 @@ class Cheaper:
     """Cheaper ways to ask the same question, each planned only when somebody looks: most questions fit."""
 
     request: Request
+    order: Decimal | None
     presets: tuple[str, ...] = tuple(PRESETS)
 
     def __iter__(self) -> Iterator[Variant]:
-        for change, estimate in ways(self.request, self.presets, steps=range(_STEPS)):
+        for change, estimate in ways(self.request, self.presets, steps=range(_STEPS), order=self.order):
             expected = estimate.expectation
             yield Variant(
                 label=", ".join(f"{name} {value}" for name, value in change.items()),
@@ -59,7 +60,7 @@ class Cheaper:
 
 
 def ways(
-    request: Request, presets: tuple[str, ...], *, steps: Iterable[int]
+    request: Request, presets: tuple[str, ...], *, steps: Iterable[int], order: Decimal | None
 ) -> Iterator[tuple[dict[str, str], Estimate]]:
     """The same question at smaller presets, dearest first, and at a tenth, a hundredth, ... of its delta.
 
@@ -69,6 +70,7 @@ def ways(
         request: the question.
         presets: what may be chosen.
         steps: powers of ten by which its delta is divided.
+        order: as in `make_plan`.
     """
     budget = request.budget
     if not isinstance(budget, RhoBudget):
@@ -82,7 +84,8 @@ def ways(
         tried = [*own, *(({"preset": name, **less}, rho, None) for name, rho in named)]
         for change, rho, error in tried:
             with contextlib.suppress(HushcountError):
-                estimate = estimate_request(replace(request, budget=rho_budget(rho, delta), people_error=error))
+                cheaper = replace(request, budget=rho_budget(rho, delta), people_error=error)
+                estimate = estimate_request(cheaper, order)
                 # What needs no delta at all does not fit better with less of it.
                 if not step or zcdp.spent(estimate.cost).delta:
                     yield change, estimate

@@ -23,12 +23,13 @@ _WEIGHT_NOTE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A mechanism, its calibrated plan, and why it was chosen."""
+    """A mechanism, its calibrated plan, why it was chosen, and for which Renyi orders (see `make_plan`)."""
 
     request: Request
     mechanism: Mechanism
     plan: Plan
     reason: str
+    order: Decimal | None = None
 
 
 def make_plan(request: Request, order: Decimal | None = None) -> Planned:
@@ -50,7 +51,8 @@ def _plan(request: Request, order: Decimal | None) -> Planned:
         mechanism, reason = choice.mechanism, choice.reason
     else:
         mechanism, reason = find(request.method, request.question), f"{request.method}: asked for by name"
-    return Planned(request=request, mechanism=mechanism, plan=mechanism.plan(budget, request.facts), reason=reason)
+    plan = mechanism.plan(budget, request.facts)
+    return Planned(request=request, mechanism=mechanism, plan=plan, reason=reason, order=order)
 
 
 def _plan_for_error(request: Request, people: float, order: Decimal | None) -> Planned:

@@ -113,7 +113,7 @@ def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetim
         rho=_short(promised.rho),
         delta=_short(promised.delta),
         epsilon=promised.epsilon,
-        epsilon_delta=float(promised.epsilon_delta),
+        epsilon_delta=float(_short(promised.epsilon_delta)),
         charged_rho=_short(spent.rho),
         charged_delta=_short(spent.delta),
         cost=outcome.cost.to_json(),
@@ -214,7 +214,7 @@ def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
     if numbers:
         known = "" if receipt.order is None else f", known for Renyi orders up to {receipt.order:g}"
         lines.append(f"Promised before any data was read: rho = {receipt.rho} and delta = {receipt.delta}{known}.")
-        lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.4g}, {receipt.epsilon_delta:.2g}).")
+        lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.4g}, {receipt.epsilon_delta:.4g}).")
         lines.append(f"Charged for it: rho = {receipt.charged_rho} and delta = {receipt.charged_delta}.")
     if receipt.where:
         lines.append(f"Only rows with {receipt.where} were counted.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,7 +55,7 @@ def _tell(goals: Goals, advice: Advice) -> None:
     )
     click.echo(
         f"Unique counts: {budget.calls} questions show a count of a single person with probability at most "
-        f"{advice.unique:.2g}, one in {1 / advice.unique:,.0f}.\n"
+        f"{_above(advice.unique, 2)}, one in {math.floor(1 / advice.unique):,}.\n"
     )
     print_rows(
         ("parameter", "value", "from"),
@@ -67,9 +68,9 @@ def _tell(goals: Goals, advice: Advice) -> None:
                 "given" if goals.delta_per_call else "unique counts",
             ),
             ("l*, call units", f"{budget.calls}", "given"),
-            ("δ*, of all together", f"{float(promise.total_delta):.3g}", "given" if goals.total_delta else "7/3 l* δ"),
-            ("ε*, as printed", f"{promise.printed:.4g}", "equation (6.1) of the paper"),
-            ("ε*, tight", f"{promise.tight:.4g}", "δ charged once per call, tight conversion: the one to state"),
+            ("δ*, of all together", _above(promise.total_delta, 3), "given" if goals.total_delta else "7/3 l* δ"),
+            ("ε*, as printed", _above(promise.printed, 4), "equation (6.1) of the paper"),
+            ("ε*, tight", _above(promise.tight, 4), "δ charged once per call, tight conversion: the one to state"),
         ),
     )
     click.echo("\nThe attacks explain the choice; the guarantee is ε* at δ*, for all attacks. To set it as a limit:")
@@ -77,6 +78,11 @@ def _tell(goals: Goals, advice: Advice) -> None:
         f"  hushcount ledger limit --all-data --for-analyst '*' --information {budget.information} "
         f"--calls {budget.calls} --epsilon-per {budget.epsilon_per} --delta-per-call {budget.delta_per_call}"
     )
+
+
+def _above(value: float | Decimal, digits: int) -> str:
+    """So many digits, rounded up: what is promised is never told better than it is."""
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(value))):g}"
 
 
 def _form(advice: Advice) -> dict[str, Any]:

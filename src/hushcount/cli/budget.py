@@ -226,12 +226,12 @@ def _show_numbers(left: Left) -> None:
     for balance in left.balances:
         for what, spent, rounding in amounts_of(balance):
             shown = amount_form(spent, balance.limit, rounding)
-            epsilon = "none" if shown["epsilon"] is None else f"{shown['epsilon']:.4g}"
+            epsilon = "none" if shown["epsilon"] is None else _short(Decimal(shown["epsilon"]), rounding)
             rows.append(
                 (
                     f"{balance.account.kind} {what}",
                     *(_short(getattr(spent, name), rounding) for name in ("rho", "delta")),
-                    f"({epsilon}, {float(shown['epsilon_delta']):.2g})",
+                    f"({epsilon}, {_short(Decimal(shown['epsilon_delta']), 'up')})",
                     f"{shown['information']:,} of {shown['epsilon_per']}",
                     f"{shown['calls']:,} of {float(shown['delta_per_call']):.2g}",
                 )

@@ -16,6 +16,7 @@ from hushcount.app.request import Options, make_request
 from hushcount.app.setting import Setting
 from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine
 from hushcount.ledger.ledger import Account, Balance
+from hushcount.ledger.limits import NEW_ORDER
 from hushcount.library.surroundings import look_around
 from hushcount.model.queries import Question
 
@@ -105,10 +106,12 @@ def price(asked: Asked) -> tuple[Estimate, Balance | None]:
     options = asked.options
     request = make_request(asked.question, user=asked.user, item=asked.item, options=options)
     if not _keeps_count(asked):
-        return estimate_request(request), None
+        # A ledger that will be founded knows its costs for so many orders.
+        return estimate_request(request, None if options.get("ledger") is False else NEW_ORDER), None
     with _setting(asked) as setting:
         dataset = by_name(asked.source, setting, options.get("dataset"))
-        estimated = estimate_request(with_facts(request, dataset))
+        order = None if setting.ledger is None else setting.ledger.order
+        estimated = estimate_request(with_facts(request, dataset), order)
         if dataset is None or setting.ledger is None:
             return estimated, None
         return estimated, setting.ledger.balance(Account(kind="dataset", name="", entity=dataset.population))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -171,6 +172,15 @@ def test_every_receipt_states_epsilon_at_one_delta():
     for delta, stated in (("4e-6", "1e-5"), ("5e-6", "1e-5"), ("1e-4", "2e-4"), ("0.4", "0.7"), ("0.6", "0.8")):
         cost = Cost.of(Concentrated(rho=Decimal("0.1")), Failure(delta=Decimal(delta)))
         assert promise(cost).epsilon_delta == Decimal(stated), delta
+
+
+def test_a_delta_is_never_told_smaller_than_it_is():
+    """Where epsilon is stated at twice a delta of many digits, words and number are rounded up like all others."""
+    receipt = ask("vocab", max_items_per_user=1, method="weighted-gaussian", rho="0.1", delta="1.2204e-5").receipt
+    said = re.search(r"\(epsilon, delta\) = \([^,]+, ([^)]+)\)", receipt.to_text())
+
+    assert said is not None
+    assert float(said[1]) == receipt.epsilon_delta == 2.441e-5
 
 
 def test_epsilon_is_rounded_up():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +23,7 @@ from hushcount.errors import BudgetExhausted, Cancelled, InvalidParameter, OverM
 from hushcount.ledger.ledger import EVERY, Account, Reservation
 from hushcount.ledger.limits import rho_limit
 from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.costs import EVERY_ORDER
 from hushcount.noise.source import KeyedSource, SystemSource
 from tests.unit.app.made_engine import made_engine
 
@@ -113,6 +115,15 @@ def test_noise_of_the_system_would_not_resume(monkeypatch, setting):
     release = ask(setting, call=Call(key="k"), fresh=True)
 
     assert release.to_bytes() != lost
+
+
+def test_plans_for_other_orders_have_other_noise():
+    """One question under one secret, in two ledgers: equal coins under two tables would tell more than both charge."""
+    request = make_request("vocab", user="user", item="item", options={})
+    plans = [make_plan(request, order) for order in (EVERY_ORDER, Decimal(16), Decimal(33))]
+    contexts = {spine._context(SimpleNamespace(planned=planned), None) for planned in plans}  # noqa: SLF001
+
+    assert len({planned.plan.rounds for planned in plans}) == len(contexts) == 3
 
 
 def test_every_fresh_question_has_its_own_noise(setting):

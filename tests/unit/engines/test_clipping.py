@@ -60,6 +60,31 @@ def test_a_clip_without_its_margin_is_too_long():
     assert sum(step * step for step in one_person([5, 5, 5], 8)) <= 64 < sum(step * step for step in twin)
 
 
+def just_above():
+    """Radii r and whole numbers m with 2 m² = r² + 1, by Pell: half of a vector of length r is a hair below m."""
+    radius, half = 1, 1
+    while radius < 2**27:
+        radius, half = 3 * radius + 4 * half, 2 * radius + 3 * half
+        yield from ((radius, step) for step in range(radius, 3 * radius // 2, max(1, radius // 40)))
+
+
+@pytest.mark.parametrize("pairs", [0, 1 << 60], ids=["compiled", "plain"])
+def test_doubles_never_lift_a_step_over_the_radius(pairs):
+    """Where a quotient of doubles rounds up to a whole number, the sum of squares would be one too large."""
+    with patch.object(incidence_module, "_MANY_PAIRS", pairs):
+        for radius, step in just_above():
+            ranked = Ranked(items=texts(2), amplitudes=np.array([step, step], dtype=np.int64))
+            added = incidence([1, 1], texts(2).tolist()).clipped(ranked, Clip(first=2, radius=radius))
+            assert sum(int(one) ** 2 for one in added) <= radius**2
+
+
+def test_doubles_alone_would():
+    """Broken twin: without what is taken off the factor."""
+    twins = [one_person([step, step], radius, lambda held, most: np.sqrt(most / held)) for radius, step in just_above()]
+
+    assert any(2 * one**2 > radius**2 for (one, _), (radius, _) in zip(twins, just_above(), strict=True))
+
+
 @given(steps=STEPS, radius=RADII)
 def test_a_count_is_low_by_at_most_what_was_lost(steps, radius):
     """For each item the share that is missing of a person is at most their loss, the grid's own loss included."""

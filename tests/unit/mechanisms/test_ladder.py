@@ -17,6 +17,7 @@ from hushcount.mechanisms.selection.ladder import plan_ladder, run_ladder
 from hushcount.mechanisms.selection.sips import plan_sips
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.costs import EVERY_ORDER, Concentrated, Failure, Truncated
+from hushcount.noise.coins import KearnsSaul
 from hushcount.noise.source import SeededSource
 
 BUDGET = rho_budget("0.1", "1e-5")
@@ -148,6 +149,18 @@ def test_under_epsilon_the_order_is_that_of_the_conversion_or_of_whoever_adds_up
 
     assert plan.cost.order == Decimal(order)
     assert 2.19 < zcdp.epsilon(plan.cost, Decimal("2e-6")) <= 2.2
+
+
+@pytest.mark.parametrize("rho", ["0.01", "0.1", "1"])
+def test_the_curve_hides_new_items_of_every_list(rho):
+    """One person, d items that nobody else has: each is shown with 1 - (1 - delta)^(1/d) at the most, for every d."""
+    for one in plan_ladder(replace(rho_budget(rho, "1e-5"), order=Decimal(16)), 100).rounds:
+        law = KearnsSaul(unit=one.ladders.unit, scale=one.ladders.stddev, threshold=one.ladders.threshold)
+        weights = np.array(one.weights[-1]) / law.unit
+        shares = -np.expm1(np.log1p(-float(one.delta)) / np.arange(1, 101))
+        shown = law.probability((law.threshold - weights) / law.scale) / shares
+
+        assert 0.999 < shown.max() <= 1 + 1e-9
 
 
 def test_an_order_that_no_double_holds_is_covered():

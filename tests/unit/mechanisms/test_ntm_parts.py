@@ -97,6 +97,9 @@ def test_a_round_names_and_measures_the_mean():
 
     assert group.items.tolist() == NAMES[:2]
     assert group.mean == pytest.approx((1000 + 500) / 2)
+    measured = one.noise.calls[-1]
+    assert (measured.purpose, measured.values.tolist(), measured.reach.l2) == ("ntm/mean/0", [1500], 2)
+    assert measured.variance == 2**2 / (2 * Fraction(PLAN.means[0]))
     assert float(zcdp.spent(one.purse.bought).rho) == pytest.approx(float(limit))
 
 

@@ -83,9 +83,18 @@ class Recorder:
     def __init__(self, inner: NoiseSource, hidden: Mapping[int, Collection[str]]) -> None:
         self.recorded: list[Recorded] = []
         self._inner, self._hidden = inner, hidden
+        self._drawn: set[tuple[str, Label]] = set()
 
     def perform(self, call: Call[_T]) -> _T:
-        """The inner source's outcome, with the items hidden that are to be."""
+        """The inner source's outcome, with the items hidden that are to be.
+
+        Raises:
+            Leak: words are used that were used before: both draws are then one, and tell more together.
+        """
+        words = {(call.purpose, label) for label in labels(call)}
+        if words & self._drawn:
+            raise Leak(f"'{call.purpose}' is drawn twice from the same words")
+        self._drawn |= words
         hidden = set(self._hidden.get(len(self.recorded), ()))
         rows = np.array([row for row, label in enumerate(labels(call)) if label in hidden], dtype=np.int64)
         any_call: Any = call

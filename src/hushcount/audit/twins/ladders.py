@@ -1,4 +1,4 @@
-"""Twins of the ladder: people who weigh more than the tables are for, chances added up, lengths that do not match."""
+"""Twins of the ladder: heavier people than its tables are for, chances added up, other lengths, rounds of one coin."""
 
 from __future__ import annotations
 
@@ -67,6 +67,11 @@ def adding_up(call: KeepByLadders) -> KeepByTable:
     )
 
 
+def one_coin_for_all_rounds(call: KeepByLadders) -> KeepByLadders:
+    """All rounds draw for the same purpose, so that an item has the same coin in each."""
+    return replace(call, purpose="ladder")
+
+
 def _alone(call: KeepByLadders, row: list[int], place: int) -> float:
     """The chance that one column alone gives a row."""
     if place == len(row) - 1:
@@ -90,6 +95,7 @@ _SHARED = _original(
         for held in (1, 3)
     )
 )
+_ROUNDS = replace(_SHARED, plan=plan_ladder(_BUDGET, _MAX_ITEMS, parts=(1, 4)))
 _ALONE = _original(table({}, ("a",), "one person alone holds one item"), table({}, tuple("abc"), "and three items"))
 
 LADDER_TWINS: tuple[Twin, ...] = (
@@ -127,6 +133,15 @@ LADDER_TWINS: tuple[Twin, ...] = (
         caught_by="replay",
         broken=_SHARED.twin(run=by_other_lengths),
         sound=_SHARED.sound,
+        steps=("replay",),
+    ),
+    Twin(
+        name="rounds that share their coins",
+        erratum="rule: no two draws of an answer are made from the same words",
+        what="An item has one coin for all rounds, whose chances are charged as if each had its own.",
+        caught_by="replay",
+        broken=_ROUNDS.twin(run=altered(run_ladder, one_coin_for_all_rounds)),
+        sound=_ROUNDS.sound,
         steps=("replay",),
     ),
 )

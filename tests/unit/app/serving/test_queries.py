@@ -10,7 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from hushcount.accounting import zcdp
 from hushcount.app.budgets import make_limit
+from hushcount.app.release import Release
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.data.loans import LentEngine
 from hushcount.app.serving.jobs import answering
@@ -62,6 +64,18 @@ def released(service, caller, task, key):
     assert job.state == "done", job.outcome
     (found,) = releases.answered(service, job)
     return found
+
+
+@pytest.mark.parametrize("epsilon", [1, 2, 4])
+def test_names_are_priced_and_answered_at_an_epsilon(service, epsilon):
+    """Planned for the ledger's Renyi orders, and not for the fewer ones that its own epsilon needs."""
+    task = Task(dataset="events", question="vocab", said={"item": "article", "epsilon": epsilon, "delta": "1e-5"})
+    form = queries.price(service, ZOE, task)
+    release = Release.from_bytes(released(service, ZOE, task, "one").stored.payload)
+
+    assert form["cost"]["expert"]["rho"] == str(zcdp.spent(release.cost).rho)
+    assert form["expected"]["cutoff"] == release.cutoff
+    assert release.cost.order >= service.ledger.order
 
 
 def test_a_price_costs_nothing_and_reads_nothing(service):

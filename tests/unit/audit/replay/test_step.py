@@ -173,6 +173,23 @@ def test_an_error_on_one_side_is_a_leak():
 
 
 @pytest.mark.parametrize(
+    ("first", "second"),
+    [(call({"a": 5}), call({"b": 2, "a": 5})), (call({"a": 5}, more=(1,)), call({"b": 5}, more=(1,)))],
+    ids=["an item", "a value of no item"],
+)
+def test_draws_that_share_their_words_are_a_leak(first, second):
+    """Consistent noise is a function of purpose and item: a second draw under the same is no second draw."""
+
+    def answer(noise):
+        noise.perform(first)
+        noise.perform(second)
+        return outcome()
+
+    with pytest.raises(Leak, match="'test' is drawn twice from the same words"):
+        both(answer, answer)
+
+
+@pytest.mark.parametrize(
     ("one", "two", "words"),
     [
         (outcome("ab"), outcome("ba"), "items"),

@@ -61,13 +61,36 @@ def test_the_definition_has_the_digits_of_the_table(q, rho, cap, expected):
 
 
 @pytest.mark.parametrize(
-    ("q", "rho", "printed"), [(1e-5, 0.1, 7.779123e-05), (1e-7, 0.001, 3.962172e-07), (1e-4, 0.001, 1.986593e-04)]
+    ("q", "rho", "printed"),
+    [
+        (1e-5, 0.1, 7.779123e-05),
+        (1e-7, 0.001, 3.962172e-07),
+        (1e-4, 0.001, 1.986593e-04),
+        (0.01, 0.001, 1.295808e-02),
+    ],
 )
 def test_steps_printed_for_a_cap_of_ten_end_a_little_before(q, rho, printed):
     """They are those of orders up to 9.9893 and break the allowance at ten; those above are corrected."""
     assert largest(q, rho, 9.9893) == pytest.approx(printed, rel=2e-5)
     assert excess(np.array([q]), np.array([printed]), rho, cap=9.9) <= 1 + 1e-3
     assert excess(np.array([q]), np.array([printed]), rho, cap=10.0) > 1.0004
+
+
+@pytest.mark.parametrize(
+    ("held", "printed"),
+    [
+        (1, [1e-5, 8.779115e-05, 5.588726e-04, 2.864399e-03, 1.197505e-02, 4.086499e-02]),
+        (100, [1.000005e-07, 4.962195e-07, 1.774825e-06, 5.372963e-06]),
+    ],
+)
+def test_chances_of_the_first_people_are_those_of_the_table(held, printed):
+    """All weights one, by the definition of U alone, and by the orders that the printed numbers were made with."""
+    delta, chances = -math.expm1(math.log1p(-1e-5) / held), [0.0]
+    for _ in printed:
+        lifted = largest(chances[-1] / (1 - delta), 0.1 / held, 9.9893) if chances[-1] else 0.0
+        chances.append(delta + (1 - delta) * lifted)
+
+    assert chances[1:] == pytest.approx(printed, rel=2e-5)
 
 
 @pytest.mark.parametrize(("q", "rho", "cap", "expected"), LARGEST)

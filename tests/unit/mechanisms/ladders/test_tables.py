@@ -57,17 +57,33 @@ def test_midpoints_are_those_of_the_paper(cap, expected):
 )
 def test_everybody_with_so_many_items(length, cap, midpoint, first):
     """All weights one: the table is below the exact one, its midpoint at most six thousandths later."""
+    table, found = all_with(length, cap)
+
+    assert midpoint <= found <= midpoint * 1.006
+    for ours, exact in zip(table, first, strict=False):
+        assert 0.98 * exact <= ours <= exact * (1 + 1e-6)
+
+
+def all_with(length, cap):
+    """A checked table for people of whom all have so many items, all weights one, and where its odds are even."""
     allowance = Allowance(rho=0.1 / length, delta=-math.expm1(math.log1p(-1e-5) / length), cap=cap)
     places = grid(allowance.delta)
     bounds = staircase([allowance], places)
     table = climbed(np.array([1]), bounds, places)
-    half = int(np.searchsorted(table, 0.5))
-    found = half - 1 + (0.5 - table[half - 1]) / (table[half] - table[half - 1])
-
     check(table, np.array([1]), bounds, places=places)
-    assert midpoint <= found <= midpoint * 1.006
-    for ours, exact in zip(table, first, strict=False):
-        assert 0.98 * exact <= ours <= exact * (1 + 1e-6)
+    half = int(np.searchsorted(table, 0.5))
+    return table, half - 1 + (0.5 - table[half - 1]) / (table[half] - table[half - 1])
+
+
+@pytest.mark.parametrize(
+    ("length", "cap", "printed"), [(1, 16.0, 9.19), (1, math.inf, 9.19), (10, math.inf, 29.4), (100, math.inf, 96.9)]
+)
+def test_people_needed_as_printed(length, cap, printed):
+    """To the three digits given, at most six thousandths later."""
+    digit = 0.005 if length == 1 else 0.05
+    _, found = all_with(length, cap)
+
+    assert printed - digit <= found <= (printed + digit) * 1.006
 
 
 @pytest.mark.parametrize("cap", [10.0, 16.0, math.inf])

@@ -85,10 +85,10 @@ def want(request: Request, offer: Offer, engine: Engine, *, setting: Setting) ->
     engine.validate(request.selection)
     sighted = sight(engine, setting, offer.name)
     dataset = sighted.dataset
-    if dataset is None:  # pragma: no cover (the service registered the name when it was opened)
+    if dataset is None or setting.ledger is None:  # pragma: no cover (the service registered the name in its ledger)
         raise LookupError(offer.name)
     request = with_facts(request, dataset)
-    estimate = estimate_request(request)
+    estimate = estimate_request(request, setting.ledger.order)
     ask = make_ask(estimate.planned, dataset, version=sighted.version, by=setting.analyst, key="a price")
     return Wanted(offer=offer, request=request, sighted=sighted, ask=ask, estimate=estimate)
 

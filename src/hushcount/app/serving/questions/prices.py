@@ -79,7 +79,9 @@ def cheaper(wanted: Wanted, presets: tuple[str, ...], *, fits: bool) -> list[dic
             "give_or_take": estimate.expectation.give_or_take,
             "cutoff": estimate.expectation.cutoff,
         }
-        for change, estimate in ways(wanted.request, presets, steps=range(1 if fits else 3))
+        for change, estimate in ways(
+            wanted.request, presets, steps=range(1 if fits else 3), order=wanted.estimate.planned.order
+        )
     ]
 
 

@@ -211,7 +211,7 @@ def _quoted(
     with service.stores.look(offer) as engine:
         wanted = want(request, offer, engine, setting=service.of(caller.name))
     apart = service.config.privacy.analysts == "separate"
-    cheaper = Cheaper(request=wanted.request, presets=presets)
+    cheaper = Cheaper(request=wanted.request, order=wanted.estimate.planned.order, presets=presets)
     wanted = replace(wanted, ask=replace(wanted.ask, token=token, apart=apart, variants=cheaper))
     refuse_dear(wanted, presets)
     return wanted, service.ledger.check(wanted.ask)
