@@ -107,6 +107,24 @@ def test_a_data_set_is_added_and_facts_are_declared(fresh):
     assert fresh.owner.post("/v1/datasets", {**body, "store": "nowhere"}).code == "invalid-parameter"
 
 
+def test_a_data_set_says_of_which_day_it_is(tmp_path):
+    """Where versions change once a day: today's, in UTC. Elsewhere it is the data as it stands, of no day."""
+
+    def daily(config):
+        return replace(config, stores=tuple(replace(store, snapshot="day") for store in config.stores))
+
+    (tmp_path / "daily").mkdir()
+    (tmp_path / "none").mkdir()
+    with staged(tmp_path / "daily", daily) as stage:
+        told = stage.analyst.get("/v1/datasets/events").form
+        now = stage.service.setting.clock()
+    with staged(tmp_path / "none") as stage:
+        other = stage.analyst.get("/v1/datasets/events").form
+
+    assert (told["snapshot"], told["as_of"]) == ("day", f"{now:%Y-%m-%d}")
+    assert (other["snapshot"], other["as_of"]) == ("none", None)
+
+
 def test_examples_name_real_columns_or_there_are_none(tmp_path):
     """Of a table that tells its columns, and of CSV and JSON those that owners declared: each can be sent as it is."""
     with staged(tmp_path) as stage:

@@ -23,7 +23,7 @@ _WORDS = {
     "analyst": "your own budget",
     "group": "your group's budget",
     "token": "this token's cap",
-    "dataset": "the data's budget, which all share",
+    "dataset": "the data's shared budget",
 }
 _SHARED = "a budget that is shared with others"
 # Less than this is told as less than this: nobody asks for less, and digits of it are no help.
@@ -80,7 +80,9 @@ class Told:
         if self.variant is not None:
             told.append(f"This would fit: {self.variant}.")
         if self.answered:
-            told.append(f"Yours already, and free: {'; '.join(what or 'a question' for what in self.answered)}.")
+            # Of one question asked anew each time there may be several, all in the same words.
+            words = dict.fromkeys(what or "a question" for what in self.answered)
+            told.append(f"Yours already, and free: {'; '.join(words)}.")
         if self.owners:
             told.append(f"To have more, ask {', '.join(self.owners)}: POST /v1/requests.")
         return " ".join(told)
