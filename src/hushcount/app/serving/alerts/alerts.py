@@ -76,7 +76,7 @@ class Alerts:
         self._send()
 
     def check_chain(self) -> None:
-        """Replay the ledger: the newest links of one that is whole are told, to be kept elsewhere; or how broken it is."""
+        """Replay the ledger: the newest links of a whole one are told, to be kept elsewhere; else that it is not."""
         ledger, _ = self._open()
         try:
             verdict = ledger.verify()
