@@ -74,7 +74,7 @@ class ServiceError(Exception):
         words = [_sentence(self.title), _sentence(self.detail)]
         if self.charged is not None and "charged" not in self.detail:
             words.append(_CHARGED[self.charged])
-        if self.would_fit:
+        if self.would_fit and "would fit" not in self.detail:
             words.append(f"This would fit: {'; '.join(map(_offer, self.would_fit))}.")
         return plain(" ".join(word for word in words if word))
 

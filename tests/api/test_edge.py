@@ -98,6 +98,19 @@ def test_what_is_wrong_in_a_body_is_told_with_its_place(stage, change, code, poi
     assert (reply.status, reply.code, reply.form["pointer"]) == (400, code, pointer)
 
 
+def test_a_filter_joins_a_hundred_conditions_and_no_more(stage):
+    """However they are joined; a list of values is one of them."""
+    each = "(country = 'NZ' OR NOT country = 'AU')"
+    replies = [
+        stage.analyst.post("/v1/queries", {**COUNT, "where": " AND ".join([each] * times)}) for times in (50, 51)
+    ]
+    listed = stage.analyst.post("/v1/queries", {**COUNT, "where": "country IN (" + ", ".join(["'x'"] * 500) + ")"})
+
+    assert replies[0].status == 200
+    assert (replies[1].status, replies[1].code, replies[1].form["charged"]) == (400, "unsafe-filter", False)
+    assert listed.status == 200
+
+
 def test_the_nearest_option_is_suggested(stage):
     """A slip of the finger is named."""
     assert "'item'" in stage.analyst.post("/v1/queries", {**COUNT, "itme": "x"}).form["detail"]
@@ -239,4 +252,5 @@ def test_a_flood_of_one_caller_is_held_and_no_others(tmp_path):
         assert 1 <= len(held) <= 3
         assert held[0].code == "too-many-requests"
         assert int(held[0].headers["retry-after"]) >= 1
+        assert held[0].headers["ratelimit-policy"] == '"requests";q=5;w=5'
         assert stage.owner.get("/v1/me").status == 200

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hushcount.app.serving.questions.scheduling import ask_scheduled
+from hushcount.app.serving.setup.config import Timing
 from tests.api.served import CANARY, TOP, released, staged
 
 CAUTIOUS = {**TOP, "preset": "cautious"}
@@ -38,6 +39,27 @@ def test_a_limit_refuses_with_a_way_out_and_more_is_granted_until_a_day(fresh):
     assert fresh.analyst.get(f"/v1/requests/{name}").form["decision"]["words"] == "as agreed"
     fresh.owner.put("/v1/limits", {"dataset": "events", "releases": 100})
     assert released(fresh.analyst, {**TOP, "preset": "generous"}, key="k2").status == 200
+
+
+@pytest.mark.parametrize("analysts", ["colleagues", "separate"])
+def test_a_refusal_leads_to_what_is_free_whoever_asked_first(tmp_path, analysts):
+    """Answers that the caller has, each at its place; that somebody else had asked one of them before does not show."""
+
+    def change(config):
+        return replace(config, privacy=replace(config.privacy, analysts=analysts, timing=Timing(kind="off")))
+
+    with staged(tmp_path, change) as stage:
+        assert released(stage.owner, CAUTIOUS, key="before").status == 200
+        mine = [released(stage.analyst, {**CAUTIOUS, **more}, key=f"k{len(more)}") for more in ({}, {"fresh": True})]
+        stage.owner.put("/v1/limits", {"dataset": "events", "analyst": "ana", "releases": "0.5"})
+        refused = released(stage.analyst, TOP, key="dear")
+        places = [one["release"] for one in refused.form["already_answered"]]
+        read = [stage.analyst.get(place) for place in places]
+
+        assert refused.code == "budget-exhausted"
+        assert {one["what"] for one in refused.form["already_answered"]} == {"top of article per user_id"}
+        assert sorted(places) == sorted(f"/v1/releases/{one.form['release']['id']}" for one in mine)
+        assert [one.status for one in read] == [200, 200]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +127,24 @@ def test_a_data_set_is_added_and_facts_are_declared(fresh):
         reply = fresh.owner.post("/v1/datasets", {**body, "name": "evil", "table": table})
         assert reply.status in {400, 502}, reply.body
     assert fresh.owner.post("/v1/datasets", {**body, "store": "nowhere"}).code == "invalid-parameter"
+
+
+def test_a_data_set_says_of_which_day_it_is(tmp_path):
+    """Where versions change once a day: today's, in UTC. Elsewhere it is the data as it stands, of no day."""
+
+    def daily(config):
+        return replace(config, stores=tuple(replace(store, snapshot="day") for store in config.stores))
+
+    (tmp_path / "daily").mkdir()
+    (tmp_path / "none").mkdir()
+    with staged(tmp_path / "daily", daily) as stage:
+        told = stage.analyst.get("/v1/datasets/events").form
+        now = stage.service.setting.clock()
+    with staged(tmp_path / "none") as stage:
+        other = stage.analyst.get("/v1/datasets/events").form
+
+    assert (told["snapshot"], told["as_of"]) == ("day", f"{now:%Y-%m-%d}")
+    assert (other["snapshot"], other["as_of"]) == ("none", None)
 
 
 def test_examples_name_real_columns_or_there_are_none(tmp_path):

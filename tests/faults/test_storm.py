@@ -13,7 +13,7 @@ from tests.postgres import running_cluster
 
 # Each client asks so many new questions, and about as much again of other things.
 ASKS = 8
-# Of seventeen steps; which are reached in time depends on the machine, and the sweep goes through all of them.
+# Of eighteen steps; which are reached in time depends on the machine, and the sweep goes through all of them.
 LEAST_KILLS = 8
 # What is wrong for a while stays so until so many requests felt it, or so many seconds.
 FELT, A_WHILE = 8, 3.0

@@ -13,6 +13,7 @@ from hushcount.api.routes import said, signed_router
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.forms import dataset_form
 from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.data.access import as_of
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners.rules import dataset_of
 from hushcount.app.serving.questions.left import budget_form
@@ -85,6 +86,7 @@ def full_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
     return {
         **brief_form(service, caller, offer),
         "available": available,
+        "as_of": as_of(service.setting, offer),
         "person": offer.person,
         "people": known.population,
         "items": None if offer.items is None else list(offer.items),

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from hushcount.api.answers import to_json
 from hushcount.api.helps import HELPS
-from hushcount.api.work import caller_of, light, service_of
+from hushcount.api.work import caller_of, light, service_of, worker_of
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.app.serving.questions.refusals import refused, without_places
 from hushcount.errors import (
@@ -124,6 +124,9 @@ async def _of_ours(request: Request, error: Exception) -> Response:
         problem = await light(request, without_places, service_of(request), caller_of(request), problem)
     after = getattr(error, "after", None)
     headers = {} if after is None else {"Retry-After": str(max(1, round(after)))}
+    policy = worker_of(request).rates.policy
+    if problem.code == "too-many-requests" and policy is not None:
+        headers["RateLimit-Policy"] = policy
     if problem.code == "internal":
         note_failure(request, error)
     if problem.code == "not-found":

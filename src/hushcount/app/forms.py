@@ -112,7 +112,7 @@ def refusal_form(refusal: Refusal) -> dict[str, Any]:
         ],
         "renews": None if refusal.renews is None else refusal.renews.isoformat(timespec="seconds"),
         "fits": None if refusal.variant is None else refusal.variant.label,
-        "already_yours": [{"release": number, "what": what} for number, what in refusal.stored],
+        "already_yours": [{"release": one.number, "what": one.what} for one in refusal.stored],
         "ask": list(refusal.ask_whom),
     }
 

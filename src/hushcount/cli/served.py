@@ -112,7 +112,7 @@ def _show_estimate(estimate: Estimate, given: dict[str, Any]) -> None:
     click.echo(f"  costs at most {releases(estimate.releases)};")
     method = estimate.method
     if method.get("name"):
-        click.echo(printable(f"  is answered by {method['name']}: {method.get('reason', '')};"))
+        click.echo(printable(f"  is answered by {method.get('reason') or method['name']};"))
     if estimate.give_or_take is not None:
         click.echo(f"  gives counts that are right give or take {estimate.give_or_take:,} people, 95 times in 100;")
     if estimate.cutoff is not None:

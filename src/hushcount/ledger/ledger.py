@@ -230,6 +230,18 @@ class Spender:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """A stored answer that an analyst has paid for: its number, its words, and a key under which they have it.
+
+    The key is None if they asked for it long ago.
+    """
+
+    number: int
+    what: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """Why a query was refused, and what can be done. Made from the ledger alone: it says nothing of the data.
 
@@ -241,7 +253,7 @@ class Refusal:
         others: what the others' latest charges add up to, without words or names.
         renews: when the last of those accounts is renewed; None if one never is.
         variant: the cheapest offered variant that fits; of an analyst who is apart and short alone, into their own.
-        stored: stored answers of the same family that this analyst already paid for: number and words.
+        stored: stored answers of the same family that this analyst already paid for.
         ask_whom: the owners.
     """
 
@@ -252,7 +264,7 @@ class Refusal:
     others: Spent = field(default_factory=Spent)
     renews: datetime | None = None
     variant: Variant | None = None
-    stored: tuple[tuple[int, str], ...] = ()
+    stored: tuple[Owned, ...] = ()
     ask_whom: tuple[str, ...] = ()
 
 

@@ -11,7 +11,7 @@ from hushcount.accounting.spent import Spent
 from hushcount.errors import BudgetExhausted
 from hushcount.ledger.asks import family_digest, query_digest
 from hushcount.ledger.book import Book
-from hushcount.ledger.ledger import Ask, Balance, Refusal, Spender, Variant
+from hushcount.ledger.ledger import Ask, Balance, Owned, Refusal, Spender, Variant
 from hushcount.ledger.standing import owners
 from hushcount.ledger.store import Row
 from hushcount.ledger.windows import moment
@@ -97,7 +97,7 @@ def to_text(refusal: Refusal) -> str:
     elif refusal.room.rho > 0:
         lines.append(f"A query of at most rho = {_down(refusal.room.rho)} would fit.")
     if refusal.stored:
-        found = ", ".join(f"{number} ({what or 'no words given'})" for number, what in refusal.stored)
+        found = ", ".join(f"{one.number} ({one.what or 'no words given'})" for one in refusal.stored)
         lines.append(f"Already yours, for free: release {found}.")
     if refusal.ask_whom:
         lines.append(f"To raise the limit, ask {', '.join(refusal.ask_whom)}.")
@@ -149,7 +149,7 @@ def _charged(rho: str, delta: str, *, cost: str, state: str) -> Spent:
     return Spent(rho=Decimal(rho), delta=Decimal(delta))
 
 
-def _stored(book: Book, ask: Ask) -> tuple[tuple[int, str], ...]:
+def _stored(book: Book, ask: Ask) -> tuple[Owned, ...]:
     """Answers of the same family, or to the very question, that this analyst's account has paid for."""
     alike = (
         ("r.family = ?", family_digest(ask)) if ask.family else ("r.query = ? AND r.canonical = 1", query_digest(ask))
@@ -162,7 +162,19 @@ def _stored(book: Book, ask: Ask) -> tuple[tuple[int, str], ...]:
         f"ORDER BY l.number DESC LIMIT {_SHOWN}",
         *(book.entity, ask.version, alike[1], ask.analyst),
     )
-    return tuple((number, what) for number, what in found)
+    keys = _keys(book, ask.analyst) if found else {}
+    return tuple(Owned(number=number, what=what, key=keys.get(number)) for number, what in found)
+
+
+def _keys(book: Book, analyst: str) -> dict[int, str]:
+    """Under which key this analyst was given each answer, among the latest: their own asks, whoever made it."""
+    found = book.transaction.fetch(
+        "SELECT answer, ask_key FROM asks WHERE entity = ? AND analyst = ? "  # noqa: S608 (own words)
+        f"ORDER BY number DESC LIMIT {_LOOKED_AT}",
+        book.entity,
+        analyst,
+    )
+    return {answer: key for answer, key in found if answer is not None}
 
 
 def _up(value: Decimal) -> str:

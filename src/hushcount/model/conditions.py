@@ -97,6 +97,17 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
             return (condition.column,)
 
 
+def terms_of(condition: Condition) -> int:
+    """How many conditions on one column a filter joins."""
+    match condition:
+        case Joined(parts=parts):
+            return sum(map(terms_of, parts))
+        case Not(part=part):
+            return terms_of(part)
+        case _:
+            return 1
+
+
 def spell(condition: Condition) -> str:  # noqa: PLR0911  one for each kind of condition
     """The canonical text of a filter."""
     match condition:

@@ -287,7 +287,7 @@ def test_a_refusal_says_everything(ledger, clock):
     assert str(refusal.others.rho.normalize()) == "0.1"
     assert refusal.renews == datetime(2026, 4, 1, tzinfo=UTC)
     assert refusal.variant == variants[2]
-    assert [what for _, what in refusal.stored] == ["question b"]
+    assert [(one.what, one.key) for one in refusal.stored] == [("question b", "b")]
     assert refusal.ask_whom == (OWNER,)
     for words in ("rho = 0.1", "rho = 0.05", "Others spent", "2026-04-01", "--preset cautious", "question b", "olga"):
         assert words in text

@@ -52,7 +52,10 @@ ESTIMATE = {
     "left": {"like_this": 8, "sentence": "About 8 more questions like this until 1 December."},
     "free": None,
     "cheaper": [{"change": {"preset": "cautious"}, "releases": 0.1, "give_or_take": 76, "cutoff": 301}],
-    "method": {"name": "unknown-gumbel", "reason": "no public list of items, no bound on items per user"},
+    "method": {
+        "name": "unknown-gumbel",
+        "reason": "unknown-gumbel: no public list of items, no bound on items per user",
+    },
     "translation": {"fetches": 1001, "of": "top rows by distinct users"},
 }
 EXHAUSTED = {

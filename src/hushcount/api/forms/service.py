@@ -112,6 +112,7 @@ class Dataset(BriefDataset):
     """A data set with all that its callers may know: nothing of it is a value of the data."""
 
     available: bool
+    as_of: Annotated[str | None, Field(description="The day (UTC) whose version is asked; null: the data as it is.")]
     person: str
     people: str
     items: list[str] | None

@@ -13,17 +13,19 @@ from datetime import datetime
 from typing import Any
 
 from hushcount.accounting import zcdp
+from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.owners.views import Viewer, is_shared
 from hushcount.app.serving.problems import Problem
 from hushcount.app.words import in_releases, room, standard_releases
 from hushcount.errors import BudgetExhausted
-from hushcount.ledger.ledger import Balance, Refusal, Spender, Variant
+from hushcount.ledger.jobs import Jobs
+from hushcount.ledger.ledger import Balance, Owned, Refusal, Spender, Variant
 
 _WORDS = {
     "analyst": "your own budget",
     "group": "your group's budget",
     "token": "this token's cap",
-    "dataset": "the data's budget, which all share",
+    "dataset": "the data's shared budget",
 }
 _SHARED = "a budget that is shared with others"
 # Less than this is told as less than this: nobody asks for less, and digits of it are no help.
@@ -49,7 +51,7 @@ class Told:
         renews: when they all will; None if one never does, or is others' too.
         spent: on what it was spent; None if that is not theirs to know.
         variant: what would fit; None if nothing does, or that would tell of others.
-        answered: what is theirs already, in words.
+        answered: what is theirs already: in words, and where; None if that is not known.
         owners: whom to ask for more.
     """
 
@@ -59,7 +61,7 @@ class Told:
     renews: datetime | None
     spent: tuple[Spender, ...] | None
     variant: Variant | None
-    answered: tuple[str, ...]
+    answered: tuple[tuple[str, str | None], ...]
     owners: tuple[str, ...]
 
     @property
@@ -80,7 +82,9 @@ class Told:
         if self.variant is not None:
             told.append(f"This would fit: {self.variant}.")
         if self.answered:
-            told.append(f"Yours already, and free: {'; '.join(what or 'a question' for what in self.answered)}.")
+            # Of one question asked anew each time there may be several, all in the same words.
+            words = dict.fromkeys(what or "a question" for what, _ in self.answered)
+            told.append(f"Yours already, and free: {'; '.join(words)}.")
         if self.owners:
             told.append(f"To have more, ask {', '.join(self.owners)}: POST /v1/requests.")
         return " ".join(told)
@@ -93,7 +97,7 @@ class Told:
             "short": [one.words for one in self.short],
             "renews": None if self.renews is None else self.renews.isoformat(timespec="seconds"),
             "would_fit": [] if self.variant is None else [_variant_form(self.variant)],
-            "already_answered": [{"what": what} for what in self.answered],
+            "already_answered": [{"what": what, "release": place} for what, place in self.answered],
             "ask": {"owners": list(self.owners), "with": "POST /v1/requests"},
         }
         if self.spent is not None:
@@ -101,15 +105,15 @@ class Told:
         return form
 
 
-def refusal_problem(error: BudgetExhausted, viewer: Viewer) -> Problem:
-    """A refusal as the problem that its caller is told."""
+def refusal_problem(error: BudgetExhausted, viewer: Viewer, jobs: Jobs) -> Problem:
+    """A refusal as the problem that its caller is told; reads the caller's own jobs."""
     if not isinstance(error.refusal, Refusal):
         return Problem(code="budget-exhausted", detail="It does not fit into what is left. Nothing was charged.")
-    told = told_to(viewer, error.refusal)
+    told = told_to(viewer, error.refusal, jobs)
     return Problem(code="budget-exhausted", detail=told.sentences(), more=told.members())
 
 
-def told_to(viewer: Viewer, refusal: Refusal) -> Told:
+def told_to(viewer: Viewer, refusal: Refusal, jobs: Jobs) -> Told:
     """What one caller may know of a refusal."""
     short = tuple(_short(balance, viewer) for balance in refusal.short)
     # What follows from an account that others spend from would tell what they spent.
@@ -121,9 +125,15 @@ def told_to(viewer: Viewer, refusal: Refusal) -> Told:
         renews=refusal.renews if own else None,
         spent=None if viewer.apart else refusal.spenders,
         variant=refusal.variant if own else None,
-        answered=tuple(what for _, what in refusal.stored),
+        answered=tuple((one.what, _place(one, viewer, jobs)) for one in refusal.stored),
         owners=refusal.ask_whom,
     )
+
+
+def _place(one: Owned, viewer: Viewer, jobs: Jobs) -> str | None:
+    """Where an answer of the viewer's is read. One of several that were asked at once is found in their history."""
+    job = None if one.key is None else jobs.of_key(viewer.name, one.key)
+    return None if job is None else f"/v1/releases/{with_prefix(job.id, 'r')}"
 
 
 def _short(balance: Balance, viewer: Viewer) -> Short:

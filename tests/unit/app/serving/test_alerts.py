@@ -23,6 +23,7 @@ from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.news import News
 from hushcount.app.serving.opening import open_setting
 from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
+from hushcount.app.serving.owners.log import read_heads
 from hushcount.app.serving.owners.wishes import make_wish
 from hushcount.app.serving.questions import queries
 from hushcount.errors import StoreIncomplete
@@ -181,6 +182,21 @@ def test_a_broken_chain_is_told(scene, monkeypatch):
 
     (told,) = receiver.bodies("chain")
     assert "secret words" not in json.dumps(told)
+
+
+def test_the_newest_links_of_a_whole_ledger_are_told_once_a_day(scene):
+    """Whoever gets them keeps them elsewhere, and finds them in the log later; a rewritten log has others."""
+    service, receiver, both = scene
+    for one in both:
+        one.check_chain()
+    rounds(both)
+
+    (told,) = receiver.bodies("heads")
+    kept = read_heads(told["heads"])
+    forged = {entity: replace(head, hash="0" * 64) for entity, head in kept.items()}
+    assert EVERY in kept
+    assert service.ledger.verify(kept).problems == ()
+    assert len(service.ledger.verify(forged).problems) == len(kept)
 
 
 def test_what_was_not_taken_is_sent_again_under_the_same_id_and_no_redirect_is_followed(scene):

@@ -178,7 +178,7 @@ def test_a_refusal_helps(service):
     assert form["charged"] is False
     assert form["asked"] == {"releases": 1.0}
     assert 0 < form["left"]["releases"] < 1
-    assert form["short"] == ["the data's budget, which all share"]
+    assert form["short"] == ["the data's shared budget"]
     assert "olga" in form["ask"]["owners"]
     json.dumps(form)
 

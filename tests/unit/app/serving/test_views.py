@@ -45,7 +45,7 @@ def told(world, question, who=None):
         "more": own_quote(quote, quote.charge, who).more,
     }
     if quote.refusal is not None:
-        problem = refusal_problem(refusal.error(quote.refusal), who)
+        problem = refusal_problem(refusal.error(quote.refusal), who, world.ledger.jobs)
         found["refusal"], found["words"] = problem.more, problem.detail
     return found
 
@@ -144,7 +144,7 @@ def test_ones_own_account_is_told_in_full(pair):
     assert "Your own budget has 1 standard release left. It renews on 2026-12-01 00:00 UTC." in found["words"]
     assert "This would fit: cautious." in found["words"]
     assert found["refusal"]["left"] == {"releases": 1.0}
-    assert found["refusal"]["already_answered"] == [{"what": "question zoe asks"}]
+    assert found["refusal"]["already_answered"] == [{"what": "question zoe asks", "release": None}]
     assert [one["who"] for one in found["history"]] == ["zoe"]
 
 
@@ -184,7 +184,7 @@ def test_a_colleagues_refusal_speaks_in_releases(pair):
     """What is left and what it was spent on, in standard releases and plain words; not in rho, and not of the book."""
     _, busy = pair
     quote = busy.ledger.check(QUESTIONS["one too dear for zoe"]())
-    found = refusal_problem(refusal.error(quote.refusal), viewer(analysts="colleagues"))
+    found = refusal_problem(refusal.error(quote.refusal), viewer(analysts="colleagues"), busy.ledger.jobs)
     shown = json.dumps(found.to_form())
 
     assert "Your own budget has 1 standard release left." in found.detail
@@ -206,7 +206,7 @@ def test_where_little_is_left_it_is_told_in_plain_words(pair, analysts):
         Spent(rho=STANDARD.rho, delta=-STANDARD.delta),
     ):
         short = replace(quote.refusal, short=(replace(balance, left=left),))
-        words.append(told_to(viewer(analysts=analysts), short).sentences())
+        words.append(told_to(viewer(analysts=analysts), short, busy.ledger.jobs).sentences())
 
     assert [("nothing left" in one, "hardly anything left" in one) for one in words] == [
         (True, False),
@@ -221,7 +221,7 @@ def test_what_is_told_of_a_refusal_is_rendered_from_one_value(pair):
     _, busy = pair
     quote = busy.ledger.check(QUESTIONS["one too dear for zoe"]())
     for analysts in ("colleagues", "separate"):
-        told = told_to(viewer(analysts=analysts), quote.refusal)
+        told = told_to(viewer(analysts=analysts), quote.refusal, busy.ledger.jobs)
         form, words = told.members(), told.sentences().lower()
 
         assert all(account in words for account in form["short"])

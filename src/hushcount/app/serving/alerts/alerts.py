@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -75,15 +76,19 @@ class Alerts:
         self._send()
 
     def check_chain(self) -> None:
-        """Replay the ledger; a chain that is broken is told."""
+        """Replay the ledger: the newest links of a whole one are told, to be kept elsewhere; else that it is not."""
         ledger, _ = self._open()
         try:
-            problems = len(ledger.verify().problems)
+            verdict = ledger.verify()
+            problems = len(verdict.problems)
         except LedgerMismatch:
             problems = 1
+        day = f"{ledger.watch.vitals().now:%Y-%m-%d}"
         if problems:
-            day = f"{ledger.watch.vitals().now:%Y-%m-%d}"
             self._claim(Notice(about=("chain", day), form={"kind": "chain", "problems": problems}))
+        else:
+            heads = [asdict(head) for head in verdict.heads]
+            self._claim(Notice(about=("heads", day), form={"kind": "heads", "heads": heads}))
 
     def adopt(self) -> None:
         """Claim what another machine claimed long ago and did not send."""

@@ -33,6 +33,11 @@ class Rates:
     _left: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def policy(self) -> str | None:
+        """How many requests may come in how many seconds, as the header `RateLimit-Policy` says it; None if any."""
+        return f'"requests";q={self.each * BURST};w={BURST}' if self.each else None
+
     def take(self, caller: str) -> None:
         """Let one request of a caller pass.
 

@@ -74,6 +74,15 @@ def make_access(setting: Setting, folder: Path) -> Access:
     return Access(open=opened, stamp=stamp)
 
 
+def as_of(setting: Setting, offer: Offer) -> str | None:
+    """The day (UTC) whose version of the data is asked now; None where it is the data as it stands."""
+    return _day(setting) if offer.snapshot == "day" else None
+
+
+def _day(setting: Setting) -> str:
+    return setting.clock().astimezone(UTC).date().isoformat()
+
+
 def announced(setting: Setting, offer: Offer, day: str) -> str | None:
     """The version that was announced for a day; None if nobody looked at the data on it."""
     record = None if setting.ledger is None else setting.ledger.records.find(SNAPSHOT, f"{_digest(offer)} {day}")
@@ -89,7 +98,7 @@ class _Days:
     def stamp(self, offer: Offer) -> Stamp:
         """Stands for the day, whatever happens to the data."""
         del offer
-        return ("day", self._day())
+        return ("day", _day(self._setting))
 
     def open(self, offer: Offer) -> Engine:
         """The copy of the day, if its version is the announced one.
@@ -97,7 +106,7 @@ class _Days:
         Raises:
             UnreadableSource: it cannot be copied, or another version was announced. Nothing was charged.
         """
-        day = self._day()
+        day = _day(self._setting)
         place = self._folder / _digest(offer)
         engine = open_offer(offer, place / day if offer.store.kind == "files" else None)
         try:
@@ -107,9 +116,6 @@ class _Days:
             raise
         self._clear(place, day)
         return engine
-
-    def _day(self) -> str:
-        return self._setting.clock().astimezone(UTC).date().isoformat()
 
     def _agree(self, offer: Offer, day: str, engine: Engine) -> None:
         secret, records = self._setting.secret, self._records()

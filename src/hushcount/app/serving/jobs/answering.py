@@ -168,7 +168,7 @@ def _problem(means: Means, job: Job, error: HushcountError) -> Problem:
         return problem_of(error, charged=charged)
     title = Order.from_json(job.body).tasks[0].dataset
     asker = Viewer(name=job.analyst, role=None, analysts=means.privacy.analysts, title=title)
-    return replace(refusal_problem(error, asker), charged=charged)
+    return replace(refusal_problem(error, asker, means.ledger.jobs), charged=charged)
 
 
 def _charged(means: Means, job: Job) -> bool | None:

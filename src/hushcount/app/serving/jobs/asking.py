@@ -18,10 +18,11 @@ from hushcount.app.serving.data.offers import Offer
 from hushcount.app.setting import Setting
 from hushcount.app.words import in_releases
 from hushcount.engines.engine import Engine
-from hushcount.errors import InvalidParameter
+from hushcount.errors import InvalidParameter, UnsafeFilter
 from hushcount.ledger.ledger import Ask
 from hushcount.model.amounts import amount
 from hushcount.model.budgets import PRESETS, rho_budget
+from hushcount.model.conditions import terms_of
 from hushcount.model.queries import Question
 
 # What a caller may say of a question. Where the data is, who pays and how it is kept are the service's to know.
@@ -31,6 +32,8 @@ ASKABLE = frozenset(
         *("max_items_per_user", "per_item_cap", "k", "counts", "method", "fresh"),
     }
 )
+# Each is work for a store that others use too; a list of values is one.
+_MOST_TERMS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,11 @@ def read_request(offer: Offer, question: Question, said: Mapping[str, Any], *, p
     if options.get("preset", presets[0] if presets else "standard") not in presets:
         raise InvalidParameter("preset", options["preset"], f"one of {', '.join(presets)}")
     request = make_request(question, user=offer.person, item=item, options=cast("Options", options))
+    if request.selection.where is not None and terms_of(request.selection.where) > _MOST_TERMS:
+        raise UnsafeFilter(
+            f"the filter joins more than {_MOST_TERMS} conditions; write alternatives of one column as a list, as in "
+            "country IN ('FR', 'NZ'). Nothing was charged."
+        )
     # Nobody said a price: what may be chosen here decides, not the library's own default.
     if not {"preset", "rho", "epsilon"} & set(options) and "standard" not in presets:
         request = replace(request, budget=rho_budget(PRESETS[presets[0]], request.budget.delta))

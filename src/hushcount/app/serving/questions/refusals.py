@@ -18,7 +18,8 @@ def refused(service: Service, caller: Caller, error: BudgetExhausted, *, dataset
     """A refusal as a problem; reads the caller's role for the data set of this name."""
     if dataset is None:
         return problem_of(error)
-    return refusal_problem(error, viewer_of(service, caller, service.served.find(dataset)))
+    viewer = viewer_of(service, caller, service.served.find(dataset))
+    return refusal_problem(error, viewer, service.ledger.jobs)
 
 
 def seen_problem(service: Service, caller: Caller, problem: Problem) -> Problem:
