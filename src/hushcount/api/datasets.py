@@ -17,7 +17,6 @@ from hushcount.app.serving.data.access import as_of
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners.rules import dataset_of
 from hushcount.app.serving.questions.left import budget_form
-from hushcount.app.serving.questions.publishing import known_form
 from hushcount.app.serving.service import Service
 from hushcount.errors import HushcountError
 from hushcount.ledger.ledger import Role
@@ -66,7 +65,7 @@ def _one(request: Request, name: str) -> Response:
 
 def _budget(request: Request, name: str) -> Response:
     service, caller, offer = service_of(request), caller_of(request), shared(request, name)
-    return answer({**budget_form(service, caller, offer), "known": known_form(service, caller, offer)})
+    return answer(budget_form(service, caller, offer))
 
 
 def brief_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:

@@ -84,10 +84,11 @@ _CANONICAL = (
 )
 _STORED = "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? AND number = ?"
 _PAYLOAD = "SELECT payload FROM releases WHERE entity = ? AND number = ?"
+# Not a join: of tables that it has not counted yet a server may read all answers of the version for each of them.
 _LIKE = (
-    "SELECT r.number, r.version, r.cost, r.made, r.digest FROM releases r JOIN asks a "
-    "ON r.entity = a.entity AND r.version = a.version AND r.query = a.query "
-    "WHERE a.entity = ? AND a.number = ? AND r.canonical = 1"
+    "SELECT number, version, cost, made, digest FROM releases WHERE entity = ? "
+    "AND version = (SELECT version FROM asks WHERE entity = ? AND number = ?) "
+    "AND query = (SELECT query FROM asks WHERE entity = ? AND number = ?) AND canonical = 1"
 )
 # Whoever paid for it has it.
 _HAD = " AND EXISTS (SELECT 1 FROM holders h WHERE h.entity = releases.entity AND h.number = releases.number)"
@@ -263,13 +264,14 @@ def of_question(entity: str, version: str, query: str, *, shown: bool = False) -
 
 def answer_like(book: Book, number: int) -> Answer | None:
     """The stored answer to the question of an ask, on its data version."""
-    found = book.transaction.fetch(_LIKE, book.entity, number)
+    sql, values = like(book.entity, number)
+    found = book.transaction.fetch(sql, *values)
     return _answer(found[0]) if found else None
 
 
 def like(entity: str, number: int) -> Statement:
     """What `answer_like` fetches."""
-    return _LIKE, (entity, number)
+    return _LIKE, (entity, entity, number, entity, number)
 
 
 def answer(book: Book, number: int) -> Answer:

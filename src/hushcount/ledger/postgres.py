@@ -1,7 +1,9 @@
 """The ledger in PostgreSQL, for many machines: one row lock per data set, one schema, the same SQL as elsewhere.
 
 Transactions run at READ COMMITTED. All that a verb decides on is read after it holds the book's row, so it sees
-everything that earlier holders committed. A commit returns when the server has it on disk (`synchronous_commit`).
+everything that earlier holders committed. A verb returns when the server has it on disk (`synchronous_commit`). Where
+nothing is handed out on the strength of it, the book is free for the next one before that: the server's log is written
+in the order of commits, so nothing that follows is on disk without it, and one write of the disk does for many.
 """
 
 from __future__ import annotations
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
     import psycopg
 
 _CLOCK = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
+# A commit that does not wait for the disk, and a mark in the server's log that does: for all that came before it. On a
+# replica, which cannot write one, nothing is seen that is not in its log.
+_LATE: Statement = ("SET LOCAL synchronous_commit = off", ())
+_MARK: Statement = (
+    "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_logical_emit_message(true, 'hushcount', ''::text) END",
+    (),
+)
 _WAIT_SECONDS, _CONNECT_SECONDS = 30, 10
 # A server that takes connections says so when it has no place left, or only replicas are there: that passes.
 _PASSING = ("too many", "connection slots", "session is")
@@ -107,6 +116,17 @@ class PostgresDatabase:
         return self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", wrote=False)
 
     @contextmanager
+    def glancing(self) -> Iterator[PostgresTransaction]:
+        """See `Database.glancing`."""
+        with self._named():
+            transaction = PostgresTransaction(self._wire(), self._clock, ())
+            try:
+                yield transaction
+            except BaseException:
+                transaction.roll_back()
+                raise
+
+    @contextmanager
     def _transaction(self, *begin: str, wrote: bool = True) -> Iterator[PostgresTransaction]:
         with self._named():
             transaction = PostgresTransaction(self._wire(), self._clock, begin)
@@ -160,6 +180,11 @@ class PostgresDatabase:
                 ("INSERT INTO schema_version (version) VALUES (?)", (version,)),
             ]
         )
+
+    def await_disk(self) -> None:
+        """See `Database.await_disk`."""
+        with self._named():
+            self._wire().ask([_MARK])
 
     def scrub(self) -> None:
         """See `Database.scrub`."""
@@ -255,6 +280,7 @@ class PostgresTransaction:
         self._wire, self._clock = wire, clock
         self._begin, self._due = begin, list[Statement]()
         self._sent: dict[Statement, list[Row]] = {}
+        self._lets_go = False
 
     def fetch(self, sql: str, *values: Value) -> list[Row]:
         """See `Transaction.fetch`."""
@@ -283,6 +309,10 @@ class PostgresTransaction:
     def anchor(self) -> None:
         """See `Transaction.anchor`. Nothing is needed."""
 
+    def let_go(self) -> None:
+        """See `Transaction.let_go`."""
+        self._lets_go = True
+
     def show(self, shown: Shown) -> None:
         """See `Transaction.show`."""
         (schema,) = self.fetch("SELECT current_schema()")[0]
@@ -291,8 +321,11 @@ class PostgresTransaction:
 
     def commit(self) -> None:
         """Write what is due, and all of it for good."""
-        if self._due or not self._begin:
-            self._exchange([], end="COMMIT")
+        if not self._due and self._begin:
+            return
+        if self._lets_go:
+            self._due.append(_LATE)
+        self._exchange([], end=(("COMMIT", ()), *([_MARK] if self._lets_go else [])))
 
     def end(self) -> None:
         """Let go of a view of what is there. Nothing hangs on it, so nobody waits until the server has done it."""
@@ -313,12 +346,12 @@ class PostgresTransaction:
         with suppress(Exception):
             connection.close()
 
-    def _exchange(self, statements: Sequence[Statement], *, end: str | None = None) -> list[list[Row]]:
+    def _exchange(self, statements: Sequence[Statement], *, end: Sequence[Statement] = ()) -> list[list[Row]]:
         """The beginning and all that is due, then these, then the end, in one round trip; the rows of these."""
         before = [*((word, ()) for word in self._begin), *self._due]
         self._begin, self._due = (), []
-        said = self._wire.ask([*before, *statements, *([] if end is None else [(end, ())])])
-        if end is not None and said[-1][1] != end:
+        said = self._wire.ask([*before, *statements, *end])
+        if end and said[-len(end)][1] != "COMMIT":
             # The server ends what had failed before by rolling it back, and calls that no error.
             raise LedgerUnavailable(
                 "the ledger in PostgreSQL took back what was to be written; repeat it with the same key."

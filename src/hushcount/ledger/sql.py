@@ -98,7 +98,10 @@ class SqlLedger(SqlRules, SqlHistory):
             book = open_population(transaction, dataset, following=following)
             self._homes[dataset] = book.entity
             settling.sweep(book)
-            return tuple(reserving.reserve(book, one) for one in wanted)
+            made = tuple(reserving.reserve(book, one) for one in wanted)
+            if all(isinstance(one, Reservation) for one in made):
+                transaction.let_go()
+            return made
 
         return run(self._database, verb)
 
@@ -193,8 +196,13 @@ def _charge_due(database: Database, entity: str) -> None:
 def _on_reservation(
     database: Database, held: Reservation, verb: Callable[[Book], _T], *, following: Sequence[Statement] = ()
 ) -> _T:
-    """As `_on_book`, for a verb that looks at one ask."""
-    return _on_book(database, held.entity, verb, following=[of_number(held.entity, held.number), *following])
+    """As `_on_book`, for a verb about one ask. Its worst case is held durably, whatever becomes of this."""
+
+    def brief(book: Book) -> _T:
+        book.transaction.let_go()
+        return verb(book)
+
+    return _on_book(database, held.entity, brief, following=[of_number(held.entity, held.number), *following])
 
 
 def _on_book(database: Database, entity: str, verb: Callable[[Book], _T], *, following: Sequence[Statement] = ()) -> _T:

@@ -31,9 +31,13 @@ class SqlHistory:
         """See `Ledger.heads`."""
         with self._database.reading() as transaction:
             rows = transaction.fetch("SELECT entity, seq, head FROM books WHERE seq > 0 ORDER BY entity")
+        # Links are kept elsewhere: one that the server then lost would be missed for ever.
+        self._database.await_disk()
         return tuple(Proof(entity=entity, seq=seq, hash=head) for entity, seq, head in rows)
 
     def verify(self, anchors: Mapping[str, Proof] | None = None) -> Verdict:
         """See `Ledger.verify`."""
         with self._database.reading() as transaction:
-            return replay.verify(transaction, anchors or {})
+            verdict = replay.verify(transaction, anchors or {})
+        self._database.await_disk()
+        return verdict

@@ -185,13 +185,13 @@ class SqlJobs:
 
     def find(self, id: str) -> Job | None:  # noqa: A002
         """See `Jobs.find`."""
-        with self._database.reading() as transaction:
+        with self._database.glancing() as transaction:
             found = _by_id(transaction, id)
             return _job(found[0], transaction.now()) if found else None
 
     def of_key(self, analyst: str, key: str) -> Job | None:
         """See `Jobs.of_key`."""
-        with self._database.reading() as transaction:
+        with self._database.glancing() as transaction:
             found = _rows(transaction, _OF_KEY, analyst, key)
             return _job(found[0], transaction.now()) if found else None
 
@@ -205,7 +205,7 @@ class SqlJobs:
             return ()
         conditions = {condition: value for condition, value in said.items() if value is not None}
         values: list[Value] = [*conditions.values(), whole("size", size, most=_LARGEST_PAGE)]
-        with self._database.reading() as transaction:
+        with self._database.glancing() as transaction:
             found = _rows(
                 transaction, f"{' AND '.join(conditions) or '1 = 1'} ORDER BY made DESC, id DESC LIMIT ?", *values
             )

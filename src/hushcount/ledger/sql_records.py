@@ -57,7 +57,7 @@ class SqlRecords:
 
     def find(self, kind: str, id: str) -> Record | None:  # noqa: A002
         """See `Records.find`."""
-        with self._database.reading() as transaction:
+        with self._database.glancing() as transaction:
             return _find(transaction, kind, id)
 
     def page(self, kind: str, *, owner: str | None = None, after: str = "", size: int = 100) -> tuple[Record, ...]:
@@ -67,7 +67,7 @@ class SqlRecords:
         condition, values = "", list[Value]([kind, after])
         if owner is not None:
             condition, values = "AND owner = ? ", [*values, owner]
-        with self._database.reading() as transaction:
+        with self._database.glancing() as transaction:
             found = transaction.fetch(
                 f"SELECT {_LIST} FROM records WHERE kind = ? AND id > ? {condition}ORDER BY id LIMIT ?",  # noqa: S608
                 *values,

@@ -36,7 +36,7 @@ class SqlRules:
     def order(self) -> Decimal:
         """See `Rules.order`. Read once: orders become fewer or stay, and to take them for more is safe."""
         if self._order is None:
-            with self._database.reading() as transaction:
+            with self._database.glancing() as transaction:
                 self._order = order_of(transaction)
         return self._order
 
@@ -59,7 +59,7 @@ class SqlRules:
 
     def role_of(self, person: str, *, dataset: str | None = None) -> Role | None:
         """See `Rules.role_of`."""
-        with self._database.reading() as transaction:
+        with self._database.glancing() as transaction:
             return explicit_role(transaction, person, dataset)
 
     def enroll(self, analyst: str, group: str, *, by: str, member: bool = True) -> None:

@@ -25,5 +25,5 @@ class SqlWatch:
 
     def running(self) -> int:
         """See `Watch.running`. Those that are open have an index of their own."""
-        with self._database.reading() as transaction:
+        with self._database.glancing() as transaction:
             return int(transaction.fetch("SELECT COUNT(*) FROM asks WHERE state = 'open'")[0][0])

@@ -134,6 +134,12 @@ class SqliteDatabase:
         with self._transaction("BEGIN DEFERRED", self._boot, seat=self._reader) as transaction:
             yield transaction
 
+    @contextmanager
+    def glancing(self) -> Iterator[SqliteTransaction]:
+        """See `Database.glancing`."""
+        with self._reader.turn, _named(self._path):
+            yield SqliteTransaction(self._reader.current(), self._clock, self._boot)
+
     def upgrading(self) -> AbstractContextManager[SqliteTransaction]:
         """See `Database.upgrading`. Every writing transaction is alone. An older ledger has no anchors yet."""
         return self._transaction("BEGIN IMMEDIATE", None)
@@ -145,6 +151,9 @@ class SqliteDatabase:
     def set_version(self, transaction: Transaction, version: int) -> None:
         """See `Database.set_version`."""
         transaction.write([(f"PRAGMA user_version = {version}", ()), (f"PRAGMA application_id = {_APPLICATION}", ())])
+
+    def await_disk(self) -> None:
+        """See `Database.await_disk`. Nothing is seen before it is there."""
 
     def scrub(self) -> None:
         """See `Database.scrub`."""
@@ -186,8 +195,9 @@ class SqliteDatabase:
         seat = seat or self._writer
         with seat.turn, _named(self._path):
             connection = seat.current()
-            # Said for every transaction, so that none relies on what the one before it left.
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            if seat is self._writer:
+                # Said for every transaction that writes, so that none relies on what the one before it left.
+                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             _begun(connection, begin)
             try:
                 yield SqliteTransaction(connection, self._clock, boot)
@@ -292,6 +302,9 @@ class SqliteTransaction:
                 "ON CONFLICT (boot) DO UPDATE SET wall = excluded.wall, since = excluded.since",
                 *(here.id, self.now(), here.since),
             )
+
+    def let_go(self) -> None:
+        """See `Transaction.let_go`. A file has one writer at a time, to the end."""
 
     def show(self, shown: Shown) -> None:
         """See `Transaction.show`. A file that others read is a file that others hold: nothing is shown in it."""

@@ -68,6 +68,13 @@ class Transaction(Protocol):
     def anchor(self) -> None:
         """Note that an entry is written: `ahead` tells from here on. Part of this transaction."""
 
+    def let_go(self) -> None:
+        """Let whoever waits for the book have it before the disk has what is committed; the end waits for that still.
+
+        Never for what is handed out on the strength of what is written here: others may see that before it is durable.
+        What they write themselves comes later, and is never durable without it.
+        """
+
     def show(self, shown: Shown) -> None:
         """Write a table for other programs, or take it away; nothing where there is no place for one."""
 
@@ -87,8 +94,14 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Transaction]:
         """One consistent view of everything; locks nothing and changes nothing."""
 
+    def glancing(self) -> AbstractContextManager[Transaction]:
+        """As `reading`, for one statement, which is a view by itself: nothing is begun or ended for it."""
+
     def upgrading(self) -> AbstractContextManager[Transaction]:
         """As `writing`, and alone: nobody else founds or migrates meanwhile."""
+
+    def await_disk(self) -> None:
+        """Wait until all that can be seen is on the disk: a transaction that lets go early is seen before it is."""
 
     def scrub(self) -> None:
         """Write everything anew, so that what was taken out does not stay on the disk."""

@@ -211,6 +211,10 @@ class FaultyTransaction:
         self._faulty.step()
         self._rows.anchor()
 
+    def let_go(self) -> None:
+        """As the transaction does."""
+        self._rows.let_go()
+
     def show(self, shown) -> None:
         """As the transaction does."""
         self._faulty.step()

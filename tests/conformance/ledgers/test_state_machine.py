@@ -588,8 +588,8 @@ def run_machine(store, **how) -> None:
         pass
 
     Machine.new_ledger = staticmethod(new_ledger)
-    drawn = settings(max_examples=EXAMPLES, stateful_step_count=30, deadline=None, **how)
-    run_state_machine_as_test(Machine, settings=drawn)
+    drawn = {"max_examples": EXAMPLES, "stateful_step_count": 30, "deadline": None, **how}
+    run_state_machine_as_test(Machine, settings=settings(**drawn))
 
 
 def test_any_sequence_agrees_with_the_model(store):
@@ -601,6 +601,6 @@ def test_a_ledger_that_charges_a_veiled_answer_at_once_is_caught(store, monkeypa
     """The twin whose veils hide nothing does not agree with the model."""
     really = settling.settle
     monkeypatch.setattr(settling, "settle", lambda *given, **named: really(*given, **{**named, "veiled": False}))
-    # The first difference is enough; the shortest way to it is of no use.
+    # The first difference is enough, and about one sequence in ten has one; the shortest way to it is of no use.
     with pytest.raises(AssertionError):
-        run_machine(store, phases=[Phase.generate], report_multiple_bugs=False)
+        run_machine(store, phases=[Phase.generate], report_multiple_bugs=False, max_examples=200)

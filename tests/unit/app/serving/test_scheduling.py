@@ -18,7 +18,8 @@ from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.owners import saved
 from hushcount.app.serving.owners.schedules import Run, schedule_form
 from hushcount.app.serving.questions import scheduling
-from hushcount.app.serving.questions.publishing import known_form, publish
+from hushcount.app.serving.questions.left import budget_form
+from hushcount.app.serving.questions.publishing import publish
 from hushcount.app.serving.questions.scheduling import ask_scheduled
 from hushcount.app.serving.setup.config import Server
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted
@@ -373,7 +374,7 @@ def test_what_is_published_is_counted_once_for_each_release(service, config):
     offer = service.served.find("events")
     for name in ("first", "second"):
         publish(service, OLGA, one.id, offer=offer, name=name)
-        once = known_form(service, ADAM, offer)["published"]["releases"]
+        once = budget_form(service, ADAM, offer)["known"]["published"]["releases"]
         saved.take_back(service, OLGA, name, offer=offer)
         # It is told to six digits.
         assert once == pytest.approx(10 * float(balance(service, "zoe")), abs=5e-7)
@@ -381,9 +382,9 @@ def test_what_is_published_is_counted_once_for_each_release(service, config):
     new_data(config, people=3000)
     look(service)
 
-    assert known_form(service, ADAM, offer)["published"]["releases"] == pytest.approx(2 * once)
-    assert known_form(service, ZOE, offer) == {
-        **known_form(service, ADAM, offer),
+    assert budget_form(service, ADAM, offer)["known"]["published"]["releases"] == pytest.approx(2 * once)
+    assert budget_form(service, ZOE, offer)["known"] == {
+        **budget_form(service, ADAM, offer)["known"],
         "own": {"releases": pytest.approx(2 * once)},
         "published": {"releases": 0},
     }

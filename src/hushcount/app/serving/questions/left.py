@@ -9,6 +9,7 @@ from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners.views import Viewer, balance_view, is_shared, own_quote
 from hushcount.app.serving.questions.prices import day
+from hushcount.app.serving.questions.publishing import known_form
 from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.serving.service import Service
 from hushcount.app.words import room
@@ -32,6 +33,7 @@ def budget_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any
         "dataset": offer.name,
         "left": None if quote is None else _left(quote, viewer),
         "accounts": [balance_view(balance, viewer) for balance in balances],
+        "known": None if quote is None else known_form(service, viewer, quote),
     }
 
 

@@ -14,24 +14,24 @@ from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
-from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.owners import saved
-from hushcount.app.serving.owners.rules import dataset_of
 from hushcount.app.serving.owners.saved import Saved
 from hushcount.app.serving.owners.schedules import Schedule
+from hushcount.app.serving.owners.views import Viewer
 from hushcount.app.serving.questions.prices import shown_releases
 from hushcount.app.serving.questions.releases import Answered, answered
 from hushcount.app.serving.service import Service
 from hushcount.errors import NotFound, Outdated
 from hushcount.ledger.jobs import Job
-from hushcount.ledger.ledger import Account
+from hushcount.ledger.ledger import Quote
 from hushcount.ledger.records import Columns
 
 # A release that was ever published; and what all of those of a data set cost, by who paid for them.
 PUBLIC, KNOWN = "public", "known"
-_TRIES = 20
+_TRIES, _MOST_DATASETS = 20, 10_000
 
 
 def publish(service: Service, caller: Caller, question: str, *, offer: Offer, name: str) -> Saved:
@@ -47,16 +47,15 @@ def note_release(service: Service, question: Saved, *, release: str, schedule: S
     return saved.note_release(service, question, release=release, rows=rows, schedule=schedule)
 
 
-def known_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any] | None:
+def known_form(service: Service, viewer: Viewer, quote: Quote) -> dict[str, Any] | None:
     """What a caller can know of the people in the data by now: what they spent themselves, and what was published.
 
     Of the published releases, those that they asked themselves are left out: they are in their own.
     """
-    if role_on(service, caller, offer) not in {"owner", "analyst", "reader"}:
+    mine = next((balance for balance in quote.balances if balance.account.kind == "analyst"), None)
+    if mine is None or viewer.role not in {"owner", "analyst", "reader"}:
         return None
-    population = dataset_of(service.setting, offer).population
-    own = service.ledger.balance(Account(kind="analyst", name=caller.name, entity=population)).lifetime
-    others = _published(service, population, but=caller.name)
+    own, others = mine.lifetime, _published(service, mine.account.entity, but=viewer.name)
     return {
         "own": {"releases": shown_releases(own)},
         "published": {"releases": shown_releases(others)},
@@ -66,13 +65,14 @@ def known_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]
 
 def _published(service: Service, population: str, *, but: str) -> Spent:
     """What all that was published about some people cost, but for what one of those who asked it paid."""
-    datasets = service.ledger.catalog.datasets(by=service.setting.analyst)
-    total = Spent()
-    for dataset in datasets:
-        record = service.ledger.records.find(KNOWN, dataset.id) if dataset.population == population else None
-        payers = {} if record is None else record.body["payers"]
-        for name, (rho, delta) in payers.items():
-            if name != but:
+    ledger, total = service.ledger, Spent()
+    known = ledger.records.page(KNOWN, size=_MOST_DATASETS)
+    # Where nothing was ever published the catalog need not be read, which is as long as there are data sets.
+    datasets = ledger.catalog.datasets(by=service.setting.analyst) if known else ()
+    here = {dataset.id for dataset in datasets if dataset.population == population}
+    for record in known:
+        for name, (rho, delta) in record.body["payers"].items():
+            if record.id in here and name != but:
                 total += Spent(rho=Decimal(rho), delta=Decimal(delta))
     return total
 
