@@ -22,7 +22,7 @@ CASES = 4
 # About how long one mechanism may take in a quick run, on one core, if nothing looks doubtful: a slow one is run less
 # often, and its finding says what that finds.
 _QUICK_SECONDS = 0.3
-_FEWEST, _LOOKS = 40, 5
+_FEWEST, _LOOKS = 24, 2
 
 
 def alarm_of_a_trial() -> float:

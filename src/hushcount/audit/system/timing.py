@@ -28,7 +28,7 @@ from hushcount.model.outcomes import Outcome
 _ITEM = "timed"
 # So far above every cut-off that it is always shown, so that there is noise to look at.
 _PEOPLE = 100_000
-_QUICK, _FULL, _WARM = 250, 3000, 20
+_QUICK, _FULL, _WARM = 160, 3000, 10
 # A mechanism that needs longer than this many seconds for all its releases is left out, with a word.
 _PATIENCE = {_QUICK: 1.5, _FULL: 60.0}
 # If time and noise are independent then, whatever the machine does meanwhile, every order of the noise is as likely as
