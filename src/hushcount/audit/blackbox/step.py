@@ -21,8 +21,8 @@ ALARM = 9e-4
 CASES = 4
 # About how long one mechanism may take in a quick run, on one core, if nothing looks doubtful: a slow one is run less
 # often, and its finding says what that finds.
-_QUICK_SECONDS = 1.0
-_FEWEST, _LOOKS = 40, 5
+_QUICK_SECONDS = 0.3
+_FEWEST, _LOOKS = 24, 2
 
 
 def alarm_of_a_trial() -> float:

@@ -31,7 +31,7 @@ _ITEMS = ("a", "b", "c")
 # What made-up data gives is nobody's to keep: no receipt, no ledger, a secret that is forgotten.
 _NOBODY = passing_setting()
 # How often each number of people is tried, and where trying ends.
-_LOOKS, _MOST_PEOPLE = 5, 64
+_LOOKS, _MOST_PEOPLE = 3, 64
 _QUESTIONS: dict[str, Callable[..., Release]] = {"count": count, "top": top, "vocab": vocab}
 
 

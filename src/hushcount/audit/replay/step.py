@@ -23,7 +23,7 @@ Answer: TypeAlias = Callable[[NoiseSource], Outcome]
 
 _CLAIMED = "each draw moves within its reach and is paid for; all else is the same with one person less"
 # So many of the subject's own neighbours in a full run, in a quick one and in a brief one.
-_OWN, _OWN_QUICK, _OWN_BRIEF = 150, 40, 16
+_OWN, _OWN_QUICK, _OWN_BRIEF = 150, 16, 8
 
 
 @dataclass(slots=True, kw_only=True)

@@ -127,9 +127,9 @@ def look_at_changed_data(product: Product, *, quick: bool) -> Finding:  # noqa: 
 
 
 def look_at_order(product: Product, *, quick: bool) -> Finding:
-    """Rows in another order, people under other names: the same release, row by row."""
+    """Rows in another order, people under other names: the same release, row by row. Quick: until one differs."""
     wrong: list[str] = []
-    shown = 0
+    shown = looked = 0
     with workspace() as folder:
         paths = _write_orders(folder)
         for mechanism in MECHANISMS:
@@ -141,6 +141,9 @@ def look_at_order(product: Product, *, quick: bool) -> Finding:
             released = {n: release.to_dict() for n, release in found.items()}
             shown += len(found["sorted"])
             wrong += [f"{mechanism.name}: {n}" for n in names if released[n] != released["sorted"]]
+            looked += 1
+            if quick and wrong:
+                break
     nothing = ["nothing was released, so nothing was compared"] * (not shown)
     return Finding(
         subject="order tells nothing",
@@ -149,7 +152,7 @@ def look_at_order(product: Product, *, quick: bool) -> Finding:
         claimed="the order of input rows and of people changes nothing in a release",
         measured="; ".join([*wrong[:5], *nothing]) or "the same rows in the same order, for every mechanism",
         where="the same rows in other orders, and with people renamed, under one noise",
-        looked=f"{len(MECHANISMS)} mechanisms, {shown} released rows",
+        looked=f"{looked} mechanisms, {shown} released rows",
     )
 
 

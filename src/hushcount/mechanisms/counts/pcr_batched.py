@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,8 @@ from hushcount.noise.widths import half_width
 # Rationals just below the powers of 2^(1/4): rho doubles with every second level.
 _ROOTS = (Decimal(1), Decimal("1.18920711"), Decimal("1.41421356"), Decimal("1.68179283"))
 _LEVELS = 64
+# Numbers of a level are fractions, and asked for again and again: those of some plans are kept.
+_KEPT = 1024
 # The noise is the wanted error divided by this: a wrong share no larger than that of PCR, which divides by 1.5 and
 # then charges for a selection at half of the step.
 _MARGIN = 1.7
@@ -85,6 +88,7 @@ def level_epsilon(plan: BatchedPlan, level: int) -> Decimal:
     return plan.epsilon_first * Decimal(2) ** (level // 4) * _ROOTS[level % 4]
 
 
+@lru_cache(maxsize=_KEPT)
 def level_delta(plan: BatchedPlan, level: int) -> Decimal:
     """The delta of a level: an even share, and no more than bottom may have (`most_delta`)."""
     return min(share(plan.delta, plan.levels), most_delta(level_epsilon(plan, level), plan.per_item_cap))
@@ -94,6 +98,7 @@ def _odds(plan: BatchedPlan, level: int) -> float:
     return math.log(plan.rows / float(level_delta(plan, level)))
 
 
+@lru_cache(maxsize=_KEPT)
 def level_variance(plan: BatchedPlan, level: int) -> Fraction:
     """The variance of a count of this level: the wanted share of the smallest count that is likely to be picked."""
     smallest = 1 + _odds(plan, level) / float(level_epsilon(plan, level))
@@ -252,6 +257,7 @@ def _count_cost(plan: BatchedPlan, variance: Fraction, times: int) -> Cost:
     return Cost.of((DiscreteGaussian(rho=charge(plan.per_item_cap**2 / (2 * variance))), times))
 
 
+@lru_cache(maxsize=_KEPT)
 def _level_cost(plan: BatchedPlan, level: int) -> Cost:
     """What must fit for a level to begin: its delta, one selection and one count."""
     one = _selection_cost(plan, level) + _count_cost(plan, level_variance(plan, level), 1)
