@@ -19,7 +19,7 @@ from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Holdings, Int64s, Items
+from hushcount.model.inputs import Bound, Holdings, Int64s, Items, UniformWeights
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.gaussian import require_variance
@@ -27,8 +27,14 @@ from hushcount.noise.source import NoiseSource
 
 # Of rho for names, the share that the comparison may use where it is not to show all: the rest is for naming.
 _COMPARED = Fraction(4, 5)
-# Of rho, what it costs to learn which of the two it is.
+# There the comparison has half of delta; where it may use all of rho, all of delta but a tenth: delta over its part.
+_COMPARED_SURELY = Fraction(10, 9)
+# Of rho, what each of the two choices costs that tell which it is.
 _TESTED = Fraction(1, 100)
+# Naming is hopeless if an item needs more than this share of what all people weigh; as in `ntm`.
+_CROWDED = 0.45
+# What a person who has one item weighs there.
+_UNIT = 1 << 20
 # With less than this share of rho hardly anything could be named.
 _LEAST_NAMING = Fraction(1, 20)
 # How many items are taken from each person where items are named.
@@ -43,7 +49,7 @@ _HARDLY_LESS = 1 - Fraction(1, 2**40)
 class HybridPlan:
     """Up to k selections and k counts at epsilon each; what is left of rho for names, for naming and choosing.
 
-    `epsilon` and `names_rho` are those of a list that has to be named in part.
+    `epsilon`, `names_rho` and `deltas` are those of a list that has to be named in part.
 
     Attributes:
         name: of the mechanism.
@@ -54,9 +60,10 @@ class HybridPlan:
         taken: how many items are taken from each person where items are named.
         counts: whether the names are counted.
         epsilon: of one selection of the comparison, and of one count.
-        names_rho: all of rho that is for names, after the two choices below.
-        sure: the same two if k items stand out; the threshold's place is chosen with this epsilon.
-        tested: epsilon of the choice between the two.
+        names_rho: all of rho that is for names, after the choices below.
+        sure: the same two if k items stand out, or none could be named; the threshold's place has this epsilon.
+        sure_deltas: `deltas` likewise.
+        tested: epsilon of each choice that tells which of the two it is.
         rho: all of it.
         deltas: of the comparison, and of the naming.
         naming: the naming, if the comparison shows nothing at all.
@@ -73,6 +80,7 @@ class HybridPlan:
     epsilon: Decimal
     names_rho: Decimal
     sure: tuple[Decimal, Decimal]
+    sure_deltas: tuple[Decimal, Decimal]
     tested: Decimal
     rho: Decimal
     deltas: tuple[Decimal, Decimal]
@@ -110,14 +118,16 @@ def plan_hybrid(budget: Budget, facts: Facts, *, rows: int | None = None, taken:
     fetched = max(10 * k, 1000) if rows is None else whole("rows", rows, least=k, most=2**24)
     counted = k if facts.with_counts else 0
     tested = _epsilon(total.rho, 1 / _TESTED)
-    sure = _epsilon(_left(total.rho, tested, 1), Fraction(k + 1 + counted))
-    # Both choices are made in any case.
-    left = _left(_left(total.rho, tested, 1), sure, 1)
+    sure = _epsilon(_left(total.rho, tested, 2), Fraction(k + 1 + counted))
+    left = _left(_left(total.rho, tested, 2), sure, 1)
     epsilon = _epsilon(left, k / _COMPARED + counted)
     if counted:
         require_variance(Fraction(unit_stddev(Fraction(epsilon), facts.per_item_cap)) ** 2)
     names_rho = _left(left, epsilon, counted)
-    deltas = (min(share(total.delta, 2), most_delta(epsilon, facts.per_item_cap)), share(total.delta, 2))
+    deltas, sure_deltas = (
+        (min(share(total.delta, parts), most_delta(one, facts.per_item_cap)), share(total.delta, parts / (parts - 1)))
+        for one, parts in ((epsilon, Fraction(2)), (sure, _COMPARED_SURELY))
+    )
     return HybridPlan(
         name="hybrid-top",
         max_items=None,
@@ -129,11 +139,12 @@ def plan_hybrid(budget: Budget, facts: Facts, *, rows: int | None = None, taken:
         epsilon=epsilon,
         names_rho=names_rho,
         sure=(sure, _left(left, sure, counted)),
+        sure_deltas=sure_deltas,
         tested=tested,
         rho=total.rho,
         deltas=deltas,
         naming=_plan_naming(_left(names_rho, epsilon, 1), deltas[1], taken),
-        cost=Cost.of(Concentrated(rho=total.rho), *(Failure(delta=delta) for delta in deltas)),
+        cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),
     )
 
 
@@ -141,11 +152,11 @@ def run_hybrid(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> Outcome:
     """Compare the largest counts with a threshold; if fewer than k stand above it, name the rest, and choose of these.
 
     1. The threshold's place is chosen, as in `unknown-gumbel`.
-    2. One choice tells whether k items stand out there. If so, the comparison gets all of rho, as there; if not, four
-       fifths of it, so that enough is left to name with.
+    2. One choice tells whether k items stand out there, and if not, another whether any could be named. If they do, or
+       none could, the comparison gets all of rho, as there; else four fifths, so that enough is left to name with.
     3. The comparison; and, where it meets bottom, names and a choice among them, with all that is left.
 
-    Guarantee: delta-approximate rho-zCDP. The place and the choice of the two are epsilon-bounded range each, at their
+    Guarantee: delta-approximate rho-zCDP. The place and the choices of step 2 are epsilon-bounded range each, at their
     own epsilons. The comparison is one unknown-domain draw: delta once, epsilon²/8 for each name and for bottom (docs,
     mechanisms/top.md: one draw is peeling whatever its length). The naming is the steepest curve on people's lists,
     the choice k - j selections by true count of one cap's range. What is left for a step is decided by what was
@@ -155,7 +166,7 @@ def run_hybrid(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> Outcome:
     | edge case | result |
     |---|---|
     | k items stand out | nothing else is read of the data, and what is left of rho is not charged |
-    | no data | an empty list; costs both choices, bottom and the naming |
+    | no data | an empty list; costs the choices, bottom and the naming |
     | fewer items named than are missing | all of them, in the order of the choice |
     | bottom comes so late that less than a twentieth of rho is left | a shorter list |
     | ties with the boundary | not shown by the comparison; named like all others |
@@ -165,9 +176,14 @@ def run_hybrid(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> Outcome:
     """
     top = rank(data.top(plan.rows + 1), plan.rows)
     place = _place(top, plan, noise)
-    if _stand_out(top, plan, noise, place=place):
-        plan = replace(plan, epsilon=plan.sure[0], names_rho=plan.sure[1])
+    told = Cost.of(BoundedRange(epsilon=plan.tested))
+    sure = _stand_out(top, plan, noise, place=place)
+    if not sure:
+        sure, told = _hopeless(data, plan, noise), told + told
+    if sure:
+        plan = replace(plan, epsilon=plan.sure[0], names_rho=plan.sure[1], deltas=plan.sure_deltas)
     found = _compare(top, plan, noise, place=place)
+    found = replace(found, cost=told + Cost.of(BoundedRange(epsilon=plan.sure[0])) + found.cost)
     cutoff = None
     if len(found.items) < plan.k:
         # Bottom was paid for, too.
@@ -197,7 +213,7 @@ def _stand_out(top: Ranking, plan: HybridPlan, noise: NoiseSource, *, place: int
 
     Both counts move in one direction by at most cap when a person comes or goes; what is added to one is public.
     """
-    away = plan.per_item_cap * (1 + math.log(place / float(plan.deltas[0])) / float(plan.sure[0]))
+    away = plan.per_item_cap * (1 + math.log(place / float(plan.sure_deltas[0])) / float(plan.sure[0]))
     call = Peel(
         purpose=f"{plan.name}/stand-out",
         keys=None,
@@ -207,6 +223,25 @@ def _stand_out(top: Ranking, plan: HybridPlan, noise: NoiseSource, *, place: int
         most=1,
     )
     return not noise.perform(call)[0]
+
+
+def _hopeless(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> bool:
+    """Whether an item that everybody had would weigh too little to be named, by one exponential choice.
+
+    A person weighs one at most. Where lists are long and people few, naming is not worth a fifth of the comparison.
+    """
+    bound = Bound(max_items=plan.taken, salt=noise.salt(f"{plan.name}/hopeless"))
+    everybody = UniformWeights(bound=bound, norm=2, share="held", bits=_UNIT.bit_length() - 1)
+    needed = math.ceil(min(plan.naming.threshold / _CROWDED * _UNIT, _FAR))
+    call = Peel(
+        purpose=f"{plan.name}/hopeless",
+        keys=None,
+        values=np.array([data.incidence().everyone(everybody), needed]),
+        reach=Reach(spread=_UNIT),
+        rate=Fraction(plan.tested) / _UNIT,
+        most=1,
+    )
+    return bool(noise.perform(call)[0])
 
 
 def _compare(top: Ranking, plan: HybridPlan, noise: NoiseSource, *, place: int) -> _Part:
@@ -222,13 +257,8 @@ def _compare(top: Ranking, plan: HybridPlan, noise: NoiseSource, *, place: int) 
     )
     order = noise.perform(contest.call(f"{plan.name}/compare"))
     chosen = order[order < above]
-    cost = Cost.of(
-        BoundedRange(epsilon=plan.sure[0]),
-        BoundedRange(epsilon=plan.tested),
-        # Bottom is a place like any other.
-        (BoundedRange(epsilon=plan.epsilon), len(order)),
-        Failure(delta=plan.deltas[0]),
-    )
+    # Bottom is a place like any other.
+    cost = Cost.of((BoundedRange(epsilon=plan.epsilon), len(order)), Failure(delta=plan.deltas[0]))
     return _Part(top.items[chosen], top.counts[chosen], cost)
 
 
