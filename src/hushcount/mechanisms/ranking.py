@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -49,6 +52,31 @@ def require_complete(histogram: Counts) -> None:
     """Refuse a histogram that lacks items: mechanisms that look at every item need every item."""
     if not histogram.complete:
         raise InvalidInput("this mechanism needs the complete histogram; a truncated one is refused, never used")
+
+
+def place_call(top: Ranking, k: int, *, epsilon: Fraction, cap: int, purpose: str) -> Peel:
+    """The choice of the threshold's place i in k..rows, with weight exp(-epsilon threshold_i / cap); row 0 is place k.
+
+    threshold_i = h_(i+1) + cap (1 + ln(i/delta)/epsilon).
+
+    That weight is (1/i) exp(-epsilon h_(i+1) / cap) times a constant. Sorted counts move in one direction by at most
+    cap, so this is epsilon-bounded range.
+    """
+    return Peel(
+        purpose=purpose,
+        keys=None,
+        values=-top.counts[k:],
+        reach=Reach(spread=cap),
+        rate=epsilon / cap,
+        priors=_priors(range(k, len(top.counts))),
+        most=1,
+    )
+
+
+@lru_cache(maxsize=64)
+def _priors(places: range) -> Mapping[int, Fraction]:
+    """The prior of each place, by row; kept, since a thousand fractions take as long as all noise of a top list."""
+    return MappingProxyType({row: Fraction(1, place) for row, place in enumerate(places)})
 
 
 def bottom_odds(rows: int, delta: Fraction) -> Fraction:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from hushcount.model.costs import BoundedRange, Concentrated, DiscreteGaussian, 
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import LARGEST
 from hushcount.noise.source import SeededSource
-from tests.privacy.exact import Selection, fits, selection_law
+from tests.privacy.exact import Selection, fits, place_law, selection_law
 from tests.unit.mechanisms.made_inputs import holdings
 
 BUDGET = rho_budget("0.1", "1e-6")
@@ -65,6 +65,11 @@ def alike() -> Noted:
     return people({"large 0": 9000, "large 1": 8000, **{f"small {n:02}": 60 + n for n in range(40)}})
 
 
+def failures(cost) -> list[Failure]:
+    """The events that delta pays for."""
+    return [event for event, _ in cost.events if isinstance(event, Failure)]
+
+
 def times(cost, kind) -> int:
     """How often a kind of event is in a cost."""
     return sum(number for event, number in cost.events if isinstance(event, kind))
@@ -72,17 +77,20 @@ def times(cost, kind) -> int:
 
 @pytest.mark.parametrize("with_counts", [True, False])
 def test_where_items_stand_out_nothing_more_is_read_or_paid(with_counts):
-    """Four of five items that stand out: the largest rows are read, four selections and counts and one delta paid."""
+    """Four of five items that stand out: the largest rows are read, six choices, four counts and one delta paid."""
     views, plan = far_apart(), plan_hybrid(BUDGET, Facts(k=4, with_counts=with_counts))
     release = run_hybrid(views, plan, SeededSource(1))
 
     assert views.asked == [("top", plan.rows + 1)]
     assert set(release.items) == {f"large {n}" for n in range(4)}
-    assert times(release.cost, BoundedRange) == 4
+    # The threshold's place, whether four stand out, and four names.
+    assert times(release.cost, BoundedRange) == 2 + 4
     assert times(release.cost, DiscreteGaussian) == (4 if with_counts else 0)
     assert times(release.cost, Failure) == 1
     assert times(release.cost, Concentrated) == 0
-    assert zcdp.spent(release.cost).rho <= zcdp.spent(plan.cost).rho * Decimal("0.9")
+    # All but what another choice would have cost.
+    assert float(zcdp.spent(release.cost).rho) == pytest.approx(0.099)
+    assert float(zcdp.spent(release.cost).delta) == pytest.approx(9e-7)
     assert release.cutoff is None
 
 
@@ -91,15 +99,15 @@ def test_what_is_missing_is_named_and_chosen(with_counts):
     """The comparison shows two items; twenty of the others are named and chosen, and nothing is shown twice."""
     views, plan = alike(), plan_hybrid(BUDGET, Facts(k=22, with_counts=with_counts))
     release = run_hybrid(views, plan, SeededSource(3))
-    (_, named) = views.asked[2]
+    (_, named) = views.asked[3]
 
-    assert [asked[0] for asked in views.asked] == ["top", "incidence", "counts_of"]
+    assert [asked[0] for asked in views.asked] == ["top", "incidence", "incidence", "counts_of"]
     assert len(release.items) == len(set(release.items)) == 22
     assert {"large 0", "large 1"} <= set(release.items)
     assert not named & {"large 0", "large 1"}
     assert len(named) > 20
-    # Two items, bottom, and twenty choices.
-    assert times(release.cost, BoundedRange) == 3 + 20
+    # The place, whether so many stand out, whether any can be named; two items and bottom; and twenty choices.
+    assert times(release.cost, BoundedRange) == 3 + 3 + 20
     assert times(release.cost, Concentrated) == 1
     assert times(release.cost, Failure) == 2
     assert times(release.cost, DiscreteGaussian) == (22 if with_counts else 0)
@@ -121,15 +129,43 @@ def test_no_run_costs_more_than_its_plan(with_counts, budget, k):
 
 
 def test_the_plan_uses_all_of_rho_and_states_its_shares():
-    """Four fifths of what is for names would be used by k selections; a count costs what a selection costs."""
+    """Two tests have a hundredth each. If k stand out, 2k + 1 steps share the rest; if not, k have four fifths."""
     names, counts = (plan_hybrid(BUDGET, Facts(k=10, with_counts=counted)) for counted in (False, True))
-    units = [Fraction(plan.epsilon) ** 2 / 8 for plan in (names, counts)]
+    for plan, steps in ((names, 11), (counts, 21)):
+        sure, careful, tested = (float(one) ** 2 / 8 / 0.1 for one in (plan.sure[0], plan.epsilon, plan.tested))
+        rest = 0.98 - sure
 
-    assert float(10 * units[0] / Fraction(1, 10)) == pytest.approx(0.8)
-    assert float(10 * units[1] / Fraction(1, 10)) == pytest.approx(0.8 / 1.8)
-    assert float(counts.names_rho) == pytest.approx(0.1 - 10 * float(units[1]))
+        assert tested == pytest.approx(0.01)
+        assert sure == pytest.approx(0.98 / steps)
+        assert 10 * careful == pytest.approx(0.8 * rest / (1.8 if plan.counts else 1))
+        assert float(plan.names_rho) / 0.1 == pytest.approx(rest - 10 * careful * plan.counts)
+        assert float(plan.sure[1]) / 0.1 == pytest.approx(10 * sure)
     assert names.deltas == counts.deltas == (Decimal("5E-7"), Decimal("5E-7"))
+    assert names.sure_deltas == (Decimal("9E-7"), Decimal("1E-7"))
     assert names.naming.max_items == 1000
+
+
+def test_a_bottom_that_comes_late_leaves_too_little_to_name_with():
+    """Five stand out, six are asked for as if six did: nothing is named from a dust of rho, and the list says so."""
+    views, plan = far_apart(), plan_hybrid(BUDGET, Facts(k=6, with_counts=False))
+    release = run_hybrid(views, replace(plan, epsilon=plan.sure[0], names_rho=plan.sure[1]), SeededSource(1))
+
+    assert "counts_of" not in [asked[0] for asked in views.asked]
+    assert len(release.items) == 5
+    assert times(release.cost, Concentrated) == 0
+    assert release.cutoff > plan.naming.threshold
+
+
+@pytest.mark.parametrize(("many", "hopeless"), [(40, True), (2000, False)])
+def test_where_nothing_could_be_named_the_comparison_has_all_of_rho(many, hopeless):
+    """Sixty items that all have: forty people are too few to name anything, and a choice tells so; 2,000 are not."""
+    items = [f"item {n}" for n in range(60)]
+    views = Noted(holdings(incidence([str(n) for n in range(many) for _ in items], items * many)))
+    plan = plan_hybrid(BUDGET, Facts(k=5, with_counts=False), rows=20)
+    costs = [run_hybrid(views, plan, SeededSource(seed)).cost for seed in range(8)]
+    surely = [any(one.delta == plan.sure_deltas[0] for one in failures(cost)) for cost in costs]
+
+    assert sum(surely) >= 6 if hopeless else sum(surely) <= 2
 
 
 def test_a_list_that_is_too_long_is_as_long_as_it_can_be():
@@ -140,13 +176,13 @@ def test_a_list_that_is_too_long_is_as_long_as_it_can_be():
     assert release.items[:2].tolist() in (["large 0", "large 1"], ["large 1", "large 0"])
 
 
-def test_no_data_costs_bottom_and_the_naming():
+def test_no_data_costs_the_choices_bottom_and_the_naming():
     """An empty list, from which nobody learns more than that."""
     plan = plan_hybrid(BUDGET, Facts(k=5, with_counts=False))
     release = run_hybrid(people({}), plan, SeededSource(1))
 
     assert len(release.items) == 0
-    assert times(release.cost, BoundedRange) == 1
+    assert times(release.cost, BoundedRange) == 3 + 1
     assert times(release.cost, Failure) == 2
 
 
@@ -162,22 +198,37 @@ def test_rows_count_up_to_the_cap():
     assert all(400 < count < 900 for item, count in counts.items() if item != "large")
 
 
+def law_of_the_first_part(sizes: dict[str, int], plan) -> dict[tuple[str, ...], float]:
+    """How likely each full list is: over all places, and over what the two choices told, as enumerated."""
+    counts = sorted(sizes.values(), reverse=True)
+    sure, careful, tested = float(plan.sure[0]), float(plan.epsilon), float(plan.tested)
+    # Everybody holds one item and weighs one.
+    hopeless = 1 / (1 + math.exp(tested * (sum(counts) - plan.naming.threshold / 0.45)))
+    law: Counter = Counter()
+    for place, placed in place_law(sizes, plan.k, plan.rows, sure).items():
+        surely = place / float(plan.sure_deltas[0])
+        gap = counts[plan.k - 1] - counts[place] - math.ceil(1 + math.log(surely) / sure)
+        stand_out = 1 / (1 + math.exp(-tested * gap))
+        told = stand_out + (1 - stand_out) * hopeless
+        for rate, odds, chance in ((sure, surely, told), (careful, place / float(plan.deltas[0]), 1 - told)):
+            found = selection_law(sizes, Selection(rows=place, k=plan.k, rate=rate, odds=odds))
+            for names, p in found.items():
+                if "bottom" not in names:
+                    law[names] += placed * chance * p
+    return law
+
+
 def test_the_first_part_follows_its_law():
-    """Over 800 seeds the names of the comparison are peeled above bottom, as enumerated; delta is half of all."""
-    sizes = {"a": 6, "b": 5, "c": 5, "d": 2}
-    plan = plan_hybrid(rho_budget("0.16", "0.2"), Facts(k=2, with_counts=False), rows=3, taken=2)
-    rate = float(plan.epsilon)
-    law = selection_law(sizes, Selection(rows=3, k=2, rate=rate, odds=3 / 0.1))
+    """Over 1,500 seeds: the place, whether two stand out, and names peeled above bottom; delta is half of all."""
+    sizes = {"a": 12, "b": 10, "c": 9, "d": 3}
+    plan = plan_hybrid(rho_budget("0.8", "0.4"), Facts(k=2, with_counts=False), rows=3, taken=2)
+    expected = law_of_the_first_part(sizes, plan)
+    expected["fewer"] = 1 - sum(expected.values())
     seen: Counter = Counter()
     views = people(sizes)
-    for seed in range(800):
+    for seed in range(1500):
         released = run_hybrid(views, plan, SeededSource(seed))
-        first = times(released.cost, BoundedRange) if released.cutoff is None else None
-        if first == 2:
-            seen[tuple(released.items)] += 1
-    full = {names: p for names, p in law.items() if "bottom" not in names}
-    expected = {**full, "fewer": 1 - sum(full.values())}
-    seen["fewer"] = 800 - sum(seen.values())
+        seen[tuple(released.items) if released.cutoff is None else "fewer"] += 1
 
     assert fits(seen, expected) > 1e-6
     turned = dict(zip(expected, reversed(expected.values()), strict=True))

@@ -73,6 +73,13 @@ def bottom_without_cap(call: AnyCall) -> AnyCall:
     return replace(call, values=values)
 
 
+def too_sure_of_standing_out(call: AnyCall) -> AnyCall:
+    """Whether k items stand out is told with three times the epsilon that is charged for it."""
+    if not isinstance(call, Peel) or not call.purpose.endswith("/stand-out"):
+        return call
+    return replace(call, rate=3 * call.rate)
+
+
 _HYBRID, _CAPPED = _hybrid(1), _hybrid(2)
 
 STEEPEST_TWINS: tuple[Twin, ...] = (
@@ -108,6 +115,15 @@ STEEPEST_TWINS: tuple[Twin, ...] = (
         caught_by="exact",
         broken=_HYBRID.twin(plan=_spent_twice(_HYBRID.plan)),
         sound=_HYBRID.sound,
+    ),
+    Twin(
+        name="whether a list stands out, told too well",
+        erratum="rule: what decides about the next step is paid for",
+        what="The choice that shares out the budget of a top list has three times its epsilon.",
+        caught_by="replay",
+        broken=_HYBRID.twin(run=altered(run_hybrid, too_sure_of_standing_out)),
+        sound=_HYBRID.sound,
+        steps=("replay",),
     ),
     *(
         Twin(

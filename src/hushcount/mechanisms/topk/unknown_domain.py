@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from types import MappingProxyType
 
 from hushcount.mechanisms.calibration import concentrated, require_covered, root_below
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
+from hushcount.mechanisms.ranking import Contest, bottom_odds, place_call, rank
 from hushcount.mechanisms.released import counted_within, release_top, unit_stddev, with_counts
 from hushcount.mechanisms.topk.known_domain import step_cost
 from hushcount.model.amounts import whole
@@ -22,7 +19,6 @@ from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
@@ -90,7 +86,10 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, noise: Noi
     counts have separate noise and no score is released (erratum 6).
     """
     top = rank(histogram, plan.rows)
-    place = _threshold_place(top, plan, noise)
+    drawn = place_call(
+        top, plan.k, epsilon=Fraction(plan.epsilon), cap=plan.per_item_cap, purpose="unknown-gumbel/place"
+    )
+    place = plan.k + int(noise.perform(drawn)[0])
     above = top.above(place)
     keys = noise.identify(top.items[:above])
     contest = Contest(
@@ -109,33 +108,6 @@ def run_unknown_gumbel(histogram: Histogram, plan: UnknownGumbelPlan, noise: Noi
     if not plan.counts:
         return names
     return with_counts(names, plan, top.counts[chosen], keys=keys.at(chosen), noise=noise)
-
-
-def _threshold_place(top: Ranking, plan: UnknownGumbelPlan, noise: NoiseSource) -> int:
-    """The place i in k..rows, drawn with weight exp(-epsilon threshold_i / cap).
-
-    threshold_i = h_(i+1) + cap (1 + ln(i/delta)/epsilon).
-
-    That weight is (1/i) exp(-epsilon h_(i+1) / cap) times a constant. Sorted counts move in one direction by at most
-    cap, so this is epsilon-bounded range.
-    """
-    places = range(plan.k, plan.rows + 1)
-    call = Peel(
-        purpose="unknown-gumbel/place",
-        keys=None,
-        values=-top.counts[plan.k :],
-        reach=Reach(spread=plan.per_item_cap),
-        rate=Fraction(plan.epsilon) / plan.per_item_cap,
-        priors=_priors(places),
-        most=1,
-    )
-    return places[int(noise.perform(call)[0])]
-
-
-@lru_cache(maxsize=64)
-def _priors(places: range) -> Mapping[int, Fraction]:
-    """The prior of each place, by row; kept, since a thousand fractions take as long as all noise of a top list."""
-    return MappingProxyType({row: Fraction(1, place) for row, place in enumerate(places)})
 
 
 def _paid(plan: UnknownGumbelPlan, found: int) -> Cost:
