@@ -8,15 +8,14 @@ in the order of commits, so nothing that follows is on disk without it, and one 
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hushcount.errors import LedgerForeign, LedgerUnavailable, MissingExtra
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
+from hushcount.ledger.lines import WAIT_SECONDS, Lines
 from hushcount.ledger.records import Shown
 from hushcount.ledger.schema import SIGNS, TABLES
 from hushcount.ledger.shown_tables import show_table
@@ -24,9 +23,6 @@ from hushcount.ledger.sql import SqlLedger
 from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Transaction, Value
 from hushcount.ledger.windows import micros
 from hushcount.ledger.wire import Wire
-
-if TYPE_CHECKING:
-    import psycopg
 
 _CLOCK = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
 # A commit that does not wait for the disk, and a mark in the server's log that does: for all that came before it. On a
@@ -36,9 +32,6 @@ _MARK: Statement = (
     "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_logical_emit_message(true, 'hushcount', ''::text) END",
     (),
 )
-_WAIT_SECONDS, _CONNECT_SECONDS = 30, 10
-# A server that takes connections says so when it has no place left, or only replicas are there: that passes.
-_PASSING = ("too many", "connection slots", "session is")
 # Any fixed number, so that two processes do not found or migrate at once.
 _UPGRADE_LOCK = 0x68757368
 
@@ -98,10 +91,9 @@ class PostgresDatabase:
     """One schema of a PostgreSQL database; implements `Database`. Each thread and forked child has a connection."""
 
     def __init__(self, address: str, *, schema: str = "hushcount", clock: Clock | None = None) -> None:
-        self._address, self._schema, self._clock = address, schema, clock
+        self._schema, self._clock = schema, clock
         self._driver = _load_driver()
-        self._mine = threading.local()
-        self._all: list[tuple[int, Wire]] = []
+        self._lines = Lines(address, schema, self._driver)
 
     def writing(self) -> AbstractContextManager[PostgresTransaction]:
         """See `Database.writing`."""
@@ -119,7 +111,7 @@ class PostgresDatabase:
     def glancing(self) -> Iterator[PostgresTransaction]:
         """See `Database.glancing`."""
         with self._named():
-            transaction = PostgresTransaction(self._wire(), self._clock, ())
+            transaction = PostgresTransaction(self._lines.wire(), self._clock, ())
             try:
                 yield transaction
             except BaseException:
@@ -129,7 +121,7 @@ class PostgresDatabase:
     @contextmanager
     def _transaction(self, *begin: str, wrote: bool = True) -> Iterator[PostgresTransaction]:
         with self._named():
-            transaction = PostgresTransaction(self._wire(), self._clock, begin)
+            transaction = PostgresTransaction(self._lines.wire(), self._clock, begin)
             try:
                 yield transaction
                 transaction.commit() if wrote else transaction.end()
@@ -140,9 +132,7 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """See `Database.close`."""
-        for process, wire in self._all:
-            if process == os.getpid():
-                wire.connection.close()
+        self._lines.close()
 
     @contextmanager
     def upgrading(self) -> Iterator[PostgresTransaction]:
@@ -184,62 +174,13 @@ class PostgresDatabase:
     def await_disk(self) -> None:
         """See `Database.await_disk`."""
         with self._named():
-            self._wire().ask([_MARK])
+            self._lines.wire().ask([_MARK])
 
     def scrub(self) -> None:
         """See `Database.scrub`."""
         with self._named():
             for table in ("books", *TABLES):
-                self._wire().plain.execute(f"VACUUM FULL {table}")
-
-    def _wire(self) -> Wire:
-        """This thread's connection; a new one after a fork, or if the old one broke."""
-        held: tuple[int, Wire] | None = getattr(self._mine, "held", None)
-        if held is not None and held[0] == os.getpid() and not held[1].connection.closed:
-            return held[1]
-        connection = self._connected()
-        connection.execute("SELECT set_config('search_path', %s, false)", (f'"{self._schema}"',))
-        connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'")
-        if connection.execute("SHOW synchronous_commit").fetchall()[0][0] in {"off", "local"}:
-            connection.execute("SET synchronous_commit = on")
-        wire = Wire(connection, self._driver)
-        self._mine.held = (os.getpid(), wire)
-        self._all.append(self._mine.held)
-        return wire
-
-    def _connected(self) -> psycopg.Connection[Row]:
-        """A new connection.
-
-        Raises:
-            LedgerUnavailable: the server answers and does not let us in, which waiting does not change.
-        """
-        try:
-            return self._connect()
-        except self._driver.OperationalError:
-            if not self._answers():
-                raise
-        # It may have come up in between: what it says now counts.
-        try:
-            return self._connect()
-        except self._driver.OperationalError as error:
-            if not self._answers() or any(words in str(error) for words in _PASSING):
-                raise
-        # Outside of the handler: the server's words are not kept, which may tell of the address.
-        raise LedgerUnavailable(
-            "the ledger in PostgreSQL cannot be used: the server is there and does not let us in. Check the user, the "
-            "password and the name of the database. Nothing was charged."
-        )
-
-    def _connect(self) -> psycopg.Connection[Row]:
-        made: psycopg.Connection[Row] = self._driver.connect(
-            self._address, autocommit=True, connect_timeout=_CONNECT_SECONDS
-        )
-        return made
-
-    def _answers(self) -> bool:
-        """Whether the server takes connections, by its own code: one that starts or stops does not."""
-        address = self._driver.conninfo.make_conninfo(self._address, connect_timeout=_CONNECT_SECONDS)
-        return bool(self._driver.pq.PGconn.ping(address.encode()) == self._driver.pq.Ping.OK)
+                self._lines.wire().plain.execute(f"VACUUM FULL {table}")
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -255,7 +196,7 @@ class PostgresDatabase:
             words = {
                 errors.DiskFull: "the server's disk is full",
                 errors.ReadOnlySqlTransaction: "the server does not take writes (a replica, or set to read only)",
-                errors.LockNotAvailable: f"other processes held the data set for {_WAIT_SECONDS} seconds",
+                errors.LockNotAvailable: f"other processes held the data set for {WAIT_SECONDS} seconds",
                 errors.InsufficientPrivilege: "this database user may not write the ledger's tables",
             }
             cause = next((said for kind, said in words.items() if isinstance(error, kind)), "the server is not there")
