@@ -3,8 +3,9 @@
     pinot://[user@]broker[:8099]/table[?controller=host:9000&password_file=FILE&ca_file=FILE&timeout=SECONDS]
     pinots://...        the same over TLS
 
-Without a controller it is asked for on the broker's machine, at its usual port. A password is in a file, never in the
-address, and goes over TLS only, or to this very machine.
+Without a controller it is asked for on the broker's machine, at its usual port. It is reached as the broker is, unless
+it says otherwise: controller=http://host:9000 or https://...; servers are reached as the controller is. A password is
+in a file, never in the address, and goes over TLS only, or to this very machine.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ _TIMEOUT = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A host and a port, and what runs there, for messages."""
+    """A host and a port, whether it speaks TLS, and what runs there, for messages."""
 
     role: str
     host: str
     port: int
+    tls: bool = False
 
     @property
-    def is_loopback(self) -> bool:
-        """Whether it is this very machine."""
+    def is_safe(self) -> bool:
+        """Whether nobody reads on the way to it: it speaks TLS, or is this very machine."""
         try:
-            return ipaddress.ip_address(self.host).is_loopback
+            return self.tls or ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host.lower() == "localhost"
 
@@ -50,7 +52,6 @@ class Address:
         broker: who is asked.
         controller: who knows of which segments the table is made.
         table: its name, without the ending of its type.
-        tls: whether all machines are asked over TLS.
         user: who asks; None where nobody signs in.
         password_file: the file of the password.
         ca_file: the certificates that are trusted, instead of the system's.
@@ -60,7 +61,6 @@ class Address:
     broker: Machine
     controller: Machine
     table: str
-    tls: bool = False
     user: str | None = None
     password_file: Path | None = None
     ca_file: Path | None = None
@@ -71,10 +71,9 @@ class Address:
             raise InvalidParameter("table", self.table, "the name of an OFFLINE table", _hint())
         if (self.user is None) != (self.password_file is None):
             raise InvalidParameter("user and password_file", "one of them", "said together, or both left out")
-        if self.ca_file is not None and not self.tls:
+        if self.ca_file is not None and not (self.broker.tls or self.controller.tls):
             raise InvalidParameter("ca_file", str(self.ca_file), "left out unless the address begins with pinots://")
-        plain = not self.tls and not (self.broker.is_loopback and self.controller.is_loopback)
-        if self.user is not None and plain:
+        if self.user is not None and not (self.broker.is_safe and self.controller.is_safe):
             want = "sent over TLS, or to this machine only: anybody on the way could read it"
             raise InvalidParameter("password_file", "(not shown)", want, "Write pinots:// and let Pinot speak TLS.")
 
@@ -109,12 +108,12 @@ def parse(given: str, table: str | None = None) -> Address:
     strays = sorted(options.keys() - set(_OPTIONS))
     if strays or len(options) < len(said):
         raise InvalidParameter("an option of the address", ", ".join(strays), f"one of {', '.join(_OPTIONS)}, once")
-    broker = Machine(role="the broker", host=parts.hostname, port=port or _BROKER_PORT)
+    tls = parts.scheme == "pinots"
+    broker = Machine(role="the broker", host=parts.hostname, port=port or _BROKER_PORT, tls=tls)
     return Address(
         broker=broker,
         controller=_controller(options.get("controller"), broker),
         table=(named or table or "").removesuffix(_OFFLINE),
-        tls=parts.scheme == "pinots",
         user=None if parts.username is None else unquote(parts.username),
         password_file=_path(options.get("password_file")),
         ca_file=_path(options.get("ca_file")),
@@ -123,16 +122,18 @@ def parse(given: str, table: str | None = None) -> Address:
 
 
 def _controller(said: str | None, broker: Machine) -> Machine:
-    if said is None:
-        return Machine(role="the controller", host=broker.host, port=_CONTROLLER_PORT)
+    given = broker.host if said is None else said
+    scheme, mark, rest = given.rpartition("://")
     try:
-        parts = urlsplit(f"//{said}")
+        # A host of colons has brackets only where it was typed.
+        parts = urlsplit(f"//[{given}]" if said is None and ":" in given else f"//{rest}")
         host, port = parts.hostname, parts.port
     except ValueError:
-        host, port = None, None
-    if host is None or said.rpartition("@")[0]:
+        parts, host, port = urlsplit(""), None, None
+    if host is None or "@" in given or parts.path or (mark and scheme not in {"http", "https"}):
         raise InvalidParameter("controller", "(not shown)", "host:port, such as controller:9000")
-    return Machine(role="the controller", host=host, port=port or _CONTROLLER_PORT)
+    tls = scheme == "https" if mark else broker.tls
+    return Machine(role="the controller", host=host, port=port or _CONTROLLER_PORT, tls=tls)
 
 
 def _path(said: str | None) -> Path | None:

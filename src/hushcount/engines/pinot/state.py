@@ -17,7 +17,7 @@ from hushcount.engines.pinot.address import Address, Machine
 from hushcount.engines.pinot.complete import check_loaded, check_online, check_table, unreachable
 from hushcount.engines.pinot.schema import PinotColumn, read_schema
 from hushcount.engines.pinot.web import Web
-from hushcount.errors import StoreFailed, StoreTimeout
+from hushcount.errors import HushcountError, StoreFailed, StoreTimeout
 
 _TIMES = ("segment.creation.time", "segment.push.time", "segment.refresh.time")
 
@@ -78,6 +78,8 @@ class Observer:
             servers = sorted({server for where in ideal.values() for server in where})
             check_loaded(ideal, crc, {server: self._loaded(server) for server in servers})
             segments = tuple(self._segment(name, crc[name]) for name in sorted(ideal))
+        except HushcountError:
+            raise
         except (LookupError, TypeError, ValueError, AttributeError):
             # Not what any version says that is known: nothing can be concluded from it.
             raise unreachable("the controller tells of the table in words that are not known") from None
@@ -93,7 +95,9 @@ class Observer:
             if server not in self._servers:
                 told = self._told(f"/instances/{quote(server)}")
                 host = str(told["hostName"]).removeprefix("Server_")
-                self._servers[server] = Machine(role="a server", host=host, port=int(told["adminPort"]))
+                self._servers[server] = Machine(
+                    role="a server", host=host, port=int(told["adminPort"]), tls=self._address.controller.tls
+                )
             path = f"/tables/{quote(self._address.table)}_OFFLINE/segments/crc"
             found: dict[str, str] = self._web.get(self._servers[server], path)
         except (StoreFailed, StoreTimeout):

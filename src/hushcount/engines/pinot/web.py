@@ -18,6 +18,7 @@ from typing import Any
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 _DENIED = (401, 403)
 _FINE = 200
 
@@ -27,8 +28,8 @@ class Web:
 
     def __init__(self, address: Address) -> None:
         self._timeout = address.timeout
-        self._trusted = _trusted(address) if address.tls else None
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json", **_sign_in(address)}
+        self._trusted = _trusted(address) if address.broker.tls or address.controller.tls else None
+        self._sign_in = _sign_in(address)
         self._lock = threading.Lock()
         self._idle: defaultdict[Machine, list[HTTPConnection]] = defaultdict(list)
         self._closed = False
@@ -92,7 +93,9 @@ class Web:
     def _once(
         self, machine: Machine, connection: HTTPConnection, what: tuple[str, str], body: bytes | None
     ) -> tuple[int, bytes]:
-        connection.request(*what, body=body, headers=self._headers)
+        # Servers are found by the controller's word: to one that cannot be reached safely nobody signs in.
+        headers = {**_HEADERS, **(self._sign_in if machine.is_safe else {})}
+        connection.request(*what, body=body, headers=headers)
         answer = connection.getresponse()
         told = answer.read()
         self._give_back(machine, connection)
@@ -113,7 +116,7 @@ class Web:
         connection.close()
 
     def _connection(self, machine: Machine) -> HTTPConnection:
-        if self._trusted is None:
+        if not machine.tls:
             return HTTPConnection(machine.host, machine.port, timeout=self._timeout)
         return HTTPSConnection(machine.host, machine.port, timeout=self._timeout, context=self._trusted)
 

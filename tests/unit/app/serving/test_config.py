@@ -170,7 +170,7 @@ def test_variables_override_the_file(load, folder):
         ("[stores.a]\nkind = 'pinot'", "broker in [stores.a]"),
         ("[stores.a]\nkind = 'pinot'\nbroker = 'b:8099'", "such as http://broker:8099"),
         ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b'", "such as http://broker:8099"),
-        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\ncontroller = 'http://c:2'", "such as controller:9000"),
+        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\ncontroller = 'ftp://c:2'", "such as controller:9000"),
         ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\nuser = 'ann'", "said together"),
         ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\nca_file = 'ca.pem'", "ca_file"),
         ("[stores.a]\nkind = 'files'\nplace = 'x'\ncontroller = 'c:2'", "a key in [stores.a]"),

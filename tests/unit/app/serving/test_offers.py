@@ -91,7 +91,7 @@ def test_an_address_of_pinot_names_the_file_of_the_password(tmp_path):
 
     found = parse(source_of(replace(made, store=store)))
 
-    assert (found.broker.host, found.broker.port, found.table, found.tls) == ("broker", 8443, "clicks", True)
+    assert (found.broker.host, found.broker.port, found.table, found.broker.tls) == ("broker", 8443, "clicks", True)
     assert (found.controller.host, found.controller.port) == ("c", 9443)
     assert (found.user, found.password_file, found.ca_file) == ("layer", tmp_path / "secret", tmp_path / "ca.pem")
     assert found.timeout == store.timeout.total_seconds()

@@ -17,9 +17,13 @@ def test_an_address_names_broker_controller_and_table():
 
     assert (short.broker.host, short.broker.port, short.table) == ("b", 8099, "events")
     assert (short.controller.host, short.controller.port) == ("b", 9000)
-    assert (short.tls, short.user, short.timeout) == (False, None, 60.0)
+    assert (short.broker.tls, short.controller.tls, short.user, short.timeout) == (False, False, None, 60.0)
     assert (long.broker.port, long.controller.host, long.controller.port) == (1, "c", 2)
-    assert (long.tls, long.user, long.table, long.password_file) == (True, "ann", "events", Path("/p"))
+    assert (long.broker.tls, long.controller.tls) == (True, True)
+    assert (long.user, long.table, long.password_file) == ("ann", "events", Path("/p"))
+    assert parse("pinot://[::1]/t").controller.host == "::1"
+    mixed = parse("pinots://b/t?controller=http://c:9000")
+    assert (mixed.broker.tls, mixed.controller.tls, mixed.controller.host) == (True, False, "c")
     assert parse("pinot://b", "events").table == "events"
     assert parse("pinot://[::1]:8/t?controller=[::1]:9&timeout=2.5").controller.host == "::1"
 
@@ -39,6 +43,8 @@ def test_an_address_names_broker_controller_and_table():
         "pinot://b/t?controller=c:1&controller=d:1",
         "pinot://b/t?controller=ann@c:1",
         "pinot://b/t?controller=c:x",
+        "pinot://b/t?controller=ftp://c:1",
+        "pinot://b/t?controller=c:1/x",
         "pinot://b/t?timeout=0",
         "pinot://b/t?timeout=-1",
         "pinot://b/t?ca_file=/ca",
@@ -75,7 +81,11 @@ def test_a_password_goes_over_tls_or_stays_on_this_machine():
     """Plain HTTP to another machine is refused, also if only the controller is another one."""
     assert parse("pinot://ann@localhost/t?password_file=/p").user == "ann"
     assert parse("pinot://ann@127.0.0.1/t?password_file=/p&controller=[::1]:1").user == "ann"
-    for plain in ("pinot://ann@b/t?password_file=/p", "pinot://ann@127.0.0.1/t?password_file=/p&controller=c:1"):
+    for plain in (
+        "pinots://ann@b/t?password_file=/p&controller=http://c:1",
+        "pinot://ann@b/t?password_file=/p",
+        "pinot://ann@127.0.0.1/t?password_file=/p&controller=c:1",
+    ):
         with pytest.raises(InvalidParameter, match="pinots://"):
             parse(plain)
 

@@ -26,9 +26,9 @@ def broker(value: object) -> str:
 
 
 def controller(value: object) -> str:
-    """The controller, as it is typed: controller:9000."""
+    """The controller, as it is typed: controller:9000, or http:// or https:// before it if the broker is otherwise."""
     given = text(value)
-    if "/" in given or "@" in given or "?" in given:
+    if "@" in given or "?" in given:
         raise InvalidParameter("address", "(not shown)", "host:port, such as controller:9000")
     return given
 
