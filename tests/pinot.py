@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -147,15 +148,23 @@ class Cluster:
         )
         self._wait(lambda: get(f"http://127.0.0.1:{self.ports['admin2']}/health"))
 
-    def start_broker(self, name: str, **settings: str) -> int:
-        """One more broker, with settings of its own; its port."""
-        self.ports[name] = free_ports(1)[0]
-        written = self._write("broker", name, **settings)
+    def begin_broker(self, name: str, *, secure: bool = False, **settings: str) -> int:
+        """One more broker, with settings of its own, which is awaited later; its port."""
+        self.ports[name], spare = free_ports(2)
+        own = {"pinot.broker.client.access.protocols.https.port": str(self.ports[name])} if secure else {}
+        written = self._write("broker", name, **{**own, **settings})
+        if secure:
+            # The plain port stays, and is another one.
+            text = written.read_text(encoding="utf-8")
+            plain = "pinot.broker.client.queryPort="
+            written.write_text(text.replace(f"{plain}{self.ports[name]}", f"{plain}{spare}"), encoding="utf-8")
         self.daemons[name] = self.run(name, "StartBroker", "-configFileName", str(written), heap="256m")
-        scheme = "https" if any("tls" in key for key in settings) else "http"
-        if scheme == "http":
-            self._wait(lambda: get(f"http://127.0.0.1:{self.ports[name]}/health"))
         return self.ports[name]
+
+    def wait_for_broker(self, name: str, ca_file: Path | None = None) -> None:
+        """Until it says that it is well."""
+        scheme = "https" if ca_file else "http"
+        self._wait(lambda: get(f"{scheme}://127.0.0.1:{self.ports[name]}/health", ca_file))
 
     def stop(self) -> None:
         """End everything, ZooKeeper last."""
@@ -300,9 +309,10 @@ class Cluster:
         return found
 
 
-def get(address: str) -> Any:
+def get(address: str, ca_file: Path | None = None) -> Any:
     """What is there; JSON, or else a text."""
-    with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310  our own cluster
+    trusted = ssl.create_default_context(cafile=ca_file) if ca_file else None
+    with urllib.request.urlopen(address, timeout=30, context=trusted) as answer:  # noqa: S310  our own cluster
         return _parsed(answer.read())
 
 

@@ -109,8 +109,10 @@ _WAY_OUT = (
 )
 
 
-def check_table(config: Told) -> None:
+def check_table(config: Told | None) -> None:
     """Point 7: a plain OFFLINE table, as the controller has it, whose settings rewrite nothing."""
+    if not config:
+        raise _refused(7, "the controller knows no such table", "Correct its name: capital letters count.")
     table = config.get("OFFLINE")
     if not table or config.get("REALTIME"):
         raise _refused(7, "the table is not OFFLINE alone, so its rows change at any time", _WAY_OUT)
@@ -180,7 +182,7 @@ def check_loaded(ideal: Told, crc: Told, loaded: Mapping[str, Mapping[str, str]]
     if crc.keys() != ideal.keys():
         raise _refused(11, "the controller's lists of segments differ", "Wait until the push has ended.")
     for segment, where in ideal.items():
-        if any(loaded.get(server, {}).get(segment) != crc[segment] for server in where):
+        if any((loaded.get(server) or {}).get(segment) != crc[segment] for server in where):
             raise _refused(11, "a server has not loaded what the controller lists", "Wait until the push has ended.")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -60,8 +61,10 @@ class PinotEngine:
     """One table, opened by `open_pinot`. Any number of threads may ask at once."""
 
     def __init__(self, web: Web, table: Table, machines: tuple[Machine, ...], name: str) -> None:
-        self._web, self._table, self._machines, self._name = web, table, machines, name
+        self._table, self._machines, self._name = table, machines, name
         self._columns = {column.name: column for column in table.state.columns}
+        # Also if nobody closes it.
+        self._finalizer = weakref.finalize(self, web.close)
         # The state that was read by opening is as good as one that is read now, once.
         self._is_new = True
 
@@ -149,7 +152,7 @@ class PinotEngine:
 
     def close(self) -> None:
         """Close the connections."""
-        self._web.close()
+        self._finalizer()
 
     def _where(self, selection: Selection) -> Truth:
         """The rows that count, as SQL: nothing is missing, and the filter is true."""
@@ -177,7 +180,7 @@ class PinotEngine:
         with self._table.held():
             for page in self._table.rows(columns, where):
                 for user, item in page:
-                    person, text = user if isinstance(user, str | int) else text_of(user), str(text_of(item))
+                    person, text = str(user).lower() if isinstance(user, bool) else user, str(text_of(item))
                     for one in grams(split, text) if split else (text,):
                         yield person, one
 

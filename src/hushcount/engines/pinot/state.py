@@ -58,6 +58,7 @@ class Observer:
     def __init__(self, web: Web, address: Address) -> None:
         self._web, self._address = web, address
         self._servers: dict[str, Machine] = {}
+        self._nodes: str | None = None
 
     def read(self) -> State:
         """The state now.
@@ -66,47 +67,68 @@ class Observer:
             StoreIncomplete: machines do not agree on it, or a segment is not where it should be.
             StoreFailed: the controller cannot be asked.
         """
-        table = quote(self._address.table)
         try:
-            check_table(self._told(f"/tables/{table}"))
-            columns = read_schema(self._told(f"/tables/{table}/schema"))
-            ideal = check_online(
-                self._told(f"/tables/{table}/idealstate").get("OFFLINE"),
-                self._told(f"/tables/{table}/externalview").get("OFFLINE"),
-            )
-            crc = self._told(f"/segments/{table}/crc")
-            servers = sorted({server for where in ideal.values() for server in where})
-            check_loaded(ideal, crc, {server: self._loaded(server) for server in servers})
-            segments = tuple(self._segment(name, crc[name]) for name in sorted(ideal))
+            return self._read()
         except HushcountError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError):
             # Not what any version says that is known: nothing can be concluded from it.
-            raise unreachable("the controller tells of the table in words that are not known") from None
+            pass
+        raise unreachable("the controller tells of the table in words that are not known")
+
+    def _read(self) -> State:
+        table = quote(self._address.table)
+        parts = ("", "/schema", "/idealstate", "/externalview")
+        config, schema, ideal, external = self._told(*(f"/tables/{table}{part}" for part in parts))
+        check_table(config)
+        columns = read_schema(schema)
+        where = check_online(*((told or {}).get("OFFLINE") for told in (ideal, external)))
+        segments = self._segments(sorted(where))
+        crc = {segment.name: segment.crc for segment in segments}
+        check_loaded(where, crc, self._loaded(sorted({server for servers in where.values() for server in servers})))
         return State(segments=segments, columns=columns)
 
-    def _told(self, path: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._web.get(self._address.controller, path)
-        return found
+    def _told(self, *paths: str) -> list[dict[str, Any]]:
+        return self._web.get_all([(self._address.controller, path) for path in paths])
 
-    def _loaded(self, server: str) -> dict[str, str]:
-        """The checksums of what a server has loaded."""
+    def _loaded(self, servers: list[str]) -> dict[str, dict[str, str]]:
+        """For each server the checksums of what it has loaded."""
+        table, tls = quote(self._address.table), self._address.controller.tls
+        new = [server for server in servers if server not in self._servers]
         try:
-            if server not in self._servers:
-                told = self._told(f"/instances/{quote(server)}")
+            for server, told in zip(new, self._told(*(f"/instances/{quote(server)}" for server in new)), strict=True):
                 host = str(told["hostName"]).removeprefix("Server_")
-                self._servers[server] = Machine(
-                    role="a server", host=host, port=int(told["adminPort"]), tls=self._address.controller.tls
-                )
-            path = f"/tables/{quote(self._address.table)}_OFFLINE/segments/crc"
-            found: dict[str, str] = self._web.get(self._servers[server], path)
+                self._servers[server] = Machine(role="a server", host=host, port=int(told["adminPort"]), tls=tls)
+            path = f"/tables/{table}_OFFLINE/segments/crc"
+            found = self._web.get_all([(self._servers[server], path) for server in servers])
         except (StoreFailed, StoreTimeout):
             raise unreachable("a server that should have segments does not tell what it has loaded") from None
-        return found
+        return dict(zip(servers, found, strict=True))
 
-    def _segment(self, name: str, crc: str) -> Segment:
-        told = self._told(f"/segments/{quote(self._address.table)}/{quote(name, safe='')}/metadata")
-        if told["segment.crc"] != crc:
-            raise unreachable("a segment is being replaced")
-        times = tuple(told.get(time) for time in _TIMES)
-        return Segment(name=name, crc=crc, docs=int(told["segment.total.docs"]), times=times)
+    def _segments(self, names: list[str]) -> tuple[Segment, ...]:
+        """All segments as the controller has them: in one answer, or, where nobody may ask for that, one by one."""
+        if self._nodes is None:
+            self._nodes = self._find_nodes()
+        if self._nodes:
+            nodes: list[dict[str, Any]] = self._web.get(self._address.controller, self._nodes)
+            told: dict[str, dict[str, Any]] = {node["id"]: node["simpleFields"] for node in nodes}
+        else:
+            table = quote(self._address.table)
+            each = self._told(*(f"/segments/{table}/{quote(name, safe='')}/metadata" for name in names))
+            told = dict(zip(names, each, strict=True))
+        return tuple(_segment(name, told[name]) for name in sorted(told))
+
+    def _find_nodes(self) -> str:
+        """Where the controller tells of all segments at once; empty if it does not, or not to us."""
+        try:
+            [told] = self._told("/cluster/info")
+            nodes = f"/{told['clusterName']}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"
+            path = f"/zk/getChildren?path={quote(nodes, safe='')}"
+            return path if self._web.get(self._address.controller, path) else ""
+        except (StoreFailed, LookupError, TypeError):
+            return ""
+
+
+def _segment(name: str, told: dict[str, Any]) -> Segment:
+    times = tuple(told.get(time) for time in _TIMES)
+    return Segment(name=name, crc=str(told["segment.crc"]), docs=int(told["segment.total.docs"]), times=times)

@@ -21,7 +21,7 @@ from hushcount.engines.pinot.web import Web
 
 Row: TypeAlias = list[Any]
 
-# Items of a list that one statement names, and rows that one page has, unless a single segment has more.
+# Items of a list that one statement names, and rows that one page has at most.
 LISTED: Final = 1000
 PAGE: Final = 250_000
 
@@ -90,7 +90,7 @@ class Table:
         """The rows of a filter, in pages."""
         total, met = self._count(where), 0
         for page in _pages(self.state.segments):
-            there = all_of([where, f'"$segmentName" IN ({", ".join(spelled(one.name) for one in page)})'])
+            there = all_of([where, page])
             expected = self._count(there)
             met += expected
             if expected:
@@ -146,17 +146,25 @@ class Table:
         return found
 
 
-def _pages(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """Segments that are read together."""
-    page, docs = list[Segment](), 0
+def _pages(segments: Sequence[Segment]) -> Iterator[str]:
+    """Filters that part all rows: small segments are read together, and large ones in parts."""
+    small, docs = list[Segment](), 0
     for segment in segments:
-        if page and docs + segment.docs > PAGE:
-            yield page
-            page, docs = [], 0
-        page.append(segment)
+        if segment.docs > PAGE:
+            for start in range(0, segment.docs, PAGE):
+                yield f'{_within([segment])} AND "$docId" >= {start} AND "$docId" < {start + PAGE}'
+            continue
+        if docs + segment.docs > PAGE:
+            yield _within(small)
+            small, docs = [], 0
+        small.append(segment)
         docs += segment.docs
-    if page:
-        yield page
+    if small:
+        yield _within(small)
+
+
+def _within(segments: Sequence[Segment]) -> str:
+    return f'"$segmentName" IN ({", ".join(spelled(segment.name) for segment in segments)})'
 
 
 def _type_of(column: PinotColumn) -> str:

@@ -12,6 +12,8 @@ import json
 import ssl
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 
@@ -20,7 +22,9 @@ from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 _DENIED = (401, 403)
-_FINE = 200
+_FINE, _UNKNOWN = 200, 404
+# So many requests are under way for one look at a table.
+_AT_ONCE = 6
 
 
 class Web:
@@ -35,7 +39,7 @@ class Web:
         self._closed = False
 
     def get(self, machine: Machine, path: str) -> Any:  # noqa: ANN401  whatever JSON it is
-        """What a machine says under a path.
+        """What a machine says under a path; None if it knows nothing of it.
 
         Raises:
             StoreFailed: it cannot be reached, denies it, or says something else than JSON.
@@ -46,6 +50,13 @@ class Web:
     def post(self, machine: Machine, path: str, body: object) -> Any:  # noqa: ANN401  as above
         """What a machine answers to a body; raises as `get`."""
         return self._ask(machine, "POST", path, json.dumps(body).encode())
+
+    def get_all(self, asked: Sequence[tuple[Machine, str]]) -> list[Any]:
+        """What several machines say, asked at the same time; raises as `get`."""
+        if len(asked) <= 1:
+            return [self.get(*one) for one in asked]
+        with ThreadPoolExecutor(max_workers=min(len(asked), _AT_ONCE)) as pool:
+            return list(pool.map(lambda one: self.get(*one), asked))
 
     def close(self) -> None:
         """Close what nobody uses, and the rest when it is given back."""
@@ -60,6 +71,8 @@ class Web:
         status, told = self._exchange(machine, verb, path, body)
         if status in _DENIED:
             raise StoreFailed(f"{machine.role} of Pinot denies access; check user and password_file, and their rights.")
+        if status == _UNKNOWN:
+            return None
         if status != _FINE:
             raise StoreFailed(f"{machine.role} of Pinot answered with HTTP {status}; look into its log.")
         try:

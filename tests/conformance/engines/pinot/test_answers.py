@@ -45,7 +45,7 @@ MANY = {
 }
 
 
-@settings(SEARCH, max_examples=6)
+@settings(SEARCH, max_examples=3)
 @given(
     columns=tables(),
     cap=st.sampled_from([1, 2, 1000]),
@@ -216,15 +216,16 @@ def test_what_pinot_fills_gaps_with_is_missing():
     assert rows(engine.histogram(Selection(user="wide", item="item"))) == (["x"], [1], True)
 
 
-@pytest.mark.parametrize("name", ["odd name", "select", "Größe", "a.b", "a-b", "item"])
-def test_odd_names_of_columns_agree(name):
-    """Spaces, words of SQL, letters beyond ASCII, dots."""
-    columns = {"order by": ["ann", "bob", "bob", None], name: ["x", "x", "y", "y"]}
-    selection = Selection(user="order by", item=name, where=Compare(column=name, operator="!=", value="z"))
+def test_odd_names_of_columns_agree():
+    """Words of SQL, letters beyond ASCII, dots and dashes; Pinot itself takes no blanks."""
+    names = ["select", "Größe", "a.b", "a-b", "1st", "ITEM", "item", "it's", "x(y)"]
+    columns = {"order": ["ann", "bob", "bob", None], **{name: ["x", "x", "y", f"{n}"] for n, name in enumerate(names)}}
     ours, theirs = open_columns(columns), ReferenceEngine(columns)
+    for name in names:
+        selection = Selection(user="order", item=name, where=Compare(column=name, operator="!=", value="z"))
 
-    assert rows(ours.histogram(selection, top=2)) == rows(theirs.histogram(selection, top=2))
-    assert rows(ours.incidence(selection).largest(2)) == rows(theirs.incidence(selection).largest(2))
+        assert rows(ours.histogram(selection, top=2)) == rows(theirs.histogram(selection, top=2)), name
+        assert rows(ours.incidence(selection).largest(2)) == rows(theirs.incidence(selection).largest(2)), name
 
 
 def test_words_agree():
@@ -248,10 +249,11 @@ def test_truth_values_are_people_and_items():
 
 def test_pages_and_parts_of_lists_agree(monkeypatch):
     """However small they are."""
-    monkeypatch.setattr(table_module, "PAGE", 1)
-    monkeypatch.setattr(table_module, "LISTED", 2)
     users, items = rows_of_people(shuffle=1)
-    columns = {"user": list(users), "item": list(items)}
+    columns = {"user": [str(user) for user in users], "item": list(items)}
+    # Each of the two segments in three parts.
+    monkeypatch.setattr(table_module, "PAGE", -(-len(users) // 6))
+    monkeypatch.setattr(table_module, "LISTED", 2)
     ours, theirs = open_columns(columns), ReferenceEngine(columns)
     listed = np.array(sorted(set(columns["item"]))[:7], dtype=object)
 
@@ -281,15 +283,17 @@ def test_releases_are_the_same(mechanism, made):
     assert found[0], "nothing was shown: the comparison would hold for any engine"
 
 
-def test_a_real_log_agrees(data_dir):
-    """The packages of DefinitelyTyped and who wrote them, as DuckDB counts them."""
-    path = data_dir / "definitelytyped_packages.parquet"
-    found = duckdb.sql(f"SELECT user::VARCHAR, item::VARCHAR FROM '{path}'").fetchall()  # noqa: S608 (our own)
+def test_a_real_log_agrees(data_dir, tmp_path):
+    """Packages of DefinitelyTyped and who wrote them, of every third person, as DuckDB counts them."""
+    whole, path = data_dir / "definitelytyped_packages.parquet", tmp_path / "log.parquet"
+    people = f"SELECT user::VARCHAR AS user, item FROM '{whole}' WHERE md5_number_lower(user::VARCHAR) % 3 = 0"  # noqa: S608
+    duckdb.sql(people).write_parquet(str(path))
+    found = duckdb.sql(people).fetchall()
     columns = {"user": [row[0] for row in found], "item": [row[1] for row in found]}
     ours, theirs = open_columns(columns), open_duckdb(path)
     bound = Bound(max_items=20, salt=b"a salt of a round")
 
-    assert len(found) > 10_000
+    assert len(found) > 5000
     for top in (1, 21, 1000):
         assert rows(ours.histogram(SELECTION, top=top)) == rows(theirs.histogram(SELECTION, top=top))
     assert rows(ours.histogram(SELECTION)) == rows(theirs.histogram(SELECTION))

@@ -47,7 +47,6 @@ def machine():
             "/tables/t/schema": SCHEMA,
             "/tables/t/idealstate": view,
             "/tables/t/externalview": view,
-            "/segments/t/crc": crc,
             f"/instances/{SERVER}": {"hostName": "127.0.0.1", "adminPort": made.port},
             "/tables/t_OFFLINE/segments/crc": crc,
             "/segments/t/t_0/metadata": {**metadata, "segment.crc": "11"},
@@ -102,8 +101,7 @@ def test_the_version_is_that_of_segments_and_columns(machine, opened):
     again = opened().fingerprint(b"k")
     machine.says["/tables/t/schema"] = {**SCHEMA, "metricFieldSpecs": []}
     columns = opened().fingerprint(b"k")
-    crc = {"t_0": "11", "t_1": "23"}
-    machine.says |= {"/segments/t/crc": crc, "/tables/t_OFFLINE/segments/crc": crc}
+    machine.says["/tables/t_OFFLINE/segments/crc"] = {"t_0": "11", "t_1": "23"}
     machine.says["/segments/t/t_1/metadata"]["segment.crc"] = "23"
     rows = opened().fingerprint(b"k")
 
@@ -129,9 +127,11 @@ def test_an_open_table_is_about_one_state(machine, opened):
     [
         ("/tables/t", {"REALTIME": {}}, 7),
         ("/tables/t", {}, 7),
+        ("/tables/t", (404, {}), 7),
+        ("/tables/t/idealstate", (404, {}), 11),
+        ("/tables/t_OFFLINE/segments/crc", (404, {}), 11),
         ("/tables/t/externalview", {"OFFLINE": None, "REALTIME": None}, 11),
         ("/tables/t/idealstate", {"OFFLINE": {}, "REALTIME": None}, 11),
-        ("/segments/t/crc", {"t_0": "11"}, 11),
         ("/tables/t_OFFLINE/segments/crc", {"t_0": "11"}, 11),
         ("/tables/t_OFFLINE/segments/crc", {"t_0": "11", "t_1": "23"}, 11),
         ("/tables/t_OFFLINE/segments/crc", (500, {}), 11),
@@ -149,6 +149,23 @@ def test_a_state_that_is_not_whole_refuses(machine, opened, path, said, point):
         opened()
 
     assert caught.value.point == point
+
+
+def test_all_segments_are_told_at_once_where_that_may_be_asked(machine, opened):
+    """The same state, in one answer; one that lists other segments is refused."""
+    one_by_one = opened().fingerprint(b"k")
+    nodes = [
+        {"id": name, "simpleFields": machine.says.pop(f"/segments/t/{name}/metadata"), "mapFields": {}}
+        for name in ("t_1", "t_0")
+    ]
+    machine.says |= {"/cluster/info": {"clusterName": "pinot"}, "/zk/getChildren": nodes}
+    engine = opened()
+
+    assert engine.fingerprint(b"k") == one_by_one
+    assert any("path=%2Fpinot%2FPROPERTYSTORE%2FSEGMENTS%2Ft_OFFLINE" in path for path, _, _ in machine.heard)
+    machine.says["/zk/getChildren"] = nodes[:1]
+    with pytest.raises(StoreIncomplete, match="lists of segments differ"):
+        engine.fingerprint(b"k")
 
 
 def test_a_controller_that_is_away_is_told(machine, opened):

@@ -33,11 +33,13 @@ def test_a_connection_is_used_again(machine):
     """Ten questions, one connection; none after closing."""
     web, broker = opened(machine)
     found = [web.get(broker, "/fine") for _ in range(5)] + [web.post(broker, "/fine", {"x": 2}) for _ in range(5)]
+    nothing = web.get(broker, "/none")
     web.close()
 
     assert found == [{"a": 1}] * 10
+    assert nothing is None
     assert machine.connections == 1
-    assert machine.heard[-1][2] == b'{"x": 2}'
+    assert machine.heard[-2][2] == b'{"x": 2}'
     with pytest.raises(UnreadableSource, match="was closed"):
         web.get(broker, "/fine")
 
@@ -55,7 +57,7 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced(machine):
 
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("/denied", "denies access"), ("/broken", "HTTP 500"), ("/text", "not answer with JSON"), ("/none", "HTTP 404")],
+    [("/denied", "denies access"), ("/broken", "HTTP 500"), ("/text", "not answer with JSON")],
 )
 def test_failures_are_told_in_our_own_words(machine, path, words):
     """A machine's words may quote values; nothing of them is attached either."""
