@@ -35,6 +35,8 @@ HERE = Path(__file__).resolve().parent / "pinot_cluster"
 MISSING = "no Java 17 or no Maven: install the packages 'openjdk-17-jre-headless' and 'maven' to run these tests"
 _MAIN = "org.apache.pinot.tools.admin.PinotAdministrator"
 _QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError")
+# A server that was killed is forgotten after ten seconds, not thirty: so long do the tests wait for it.
+_FORGETTING = "-Dzk.session.timeout=10000"
 # Starting takes half a minute, on a busy machine some.
 _PATIENCE = 240.0
 # So many groups a server counts before it gives up; below it all tests but one of theirs stay.
@@ -141,11 +143,10 @@ class Cluster:
         for name in ("broker", "admin1"):
             self._wait(lambda port=self.ports[name]: get(f"http://127.0.0.1:{port}/health"))
 
-    def start_second(self) -> None:
-        """The second server, for the first time or again."""
-        self.daemons["server2"] = self.run(
-            "server2", "StartServer", "-configFileName", str(self._write("server2")), heap="512m"
-        )
+    def start_second(self, *, groups: int = GROUPS) -> None:
+        """The second server, for the first time or again; it counts so many groups at most."""
+        written = self._write("server2", **{"pinot.server.query.executor.num.groups.limit": str(groups)})
+        self.daemons["server2"] = self.run("server2", "StartServer", "-configFileName", str(written), heap="512m")
         self._wait(lambda: get(f"http://127.0.0.1:{self.ports['admin2']}/health"))
 
     def begin_broker(self, name: str, *, secure: bool = False, **settings: str) -> int:
@@ -174,7 +175,13 @@ class Cluster:
     def run(self, name: str, *words: str, heap: str) -> Daemon:
         """One of Pinot's programs."""
         log = self.folder / f"{name}.log"
-        command = [str(find_java()), f"-Xmx{heap}", *_QUICK, f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}"]
+        command = [
+            str(find_java()),
+            f"-Xmx{heap}",
+            *_QUICK,
+            _FORGETTING,
+            f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}",
+        ]
         with log.open("ab") as file:
             process = subprocess.Popen(  # noqa: S603 (our own words)
                 [*command, "-cp", f"{self.programs}/*", _MAIN, *words],
@@ -218,8 +225,8 @@ class Cluster:
                 "pinot.server.instance.dataDir": folder / role / "index",
                 "pinot.server.instance.segmentTarDir": folder / role / "tar",
                 "pinot.server.query.executor.timeout": 60000,
-                "pinot.server.query.executor.num.groups.limit": settings.pop("groups", GROUPS),
-                "pinot.server.query.executor.max.init.group.holder.capacity": 1000,
+                "pinot.server.query.executor.num.groups.limit": GROUPS,
+                "pinot.server.query.executor.max.init.group.holder.capacity": 10,
             }
         path = folder / f"{name or role}.conf"
         path.write_text("".join(f"{key}={value}\n" for key, value in (own | settings).items()), encoding="utf-8")
