@@ -6,6 +6,7 @@ A twin that trusts what Pinot says of its own answers is asked beside it, and is
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import shutil
 import threading
 import time
@@ -23,7 +24,7 @@ from hushcount.engines.pinot.engine import open_pinot
 from hushcount.errors import HushcountError, InvalidParameter, StoreFailed, StoreIncomplete
 from hushcount.model.queries import Selection
 from tests.conformance.engines.plain import rows
-from tests.pinot import get, post, shared_cluster
+from tests.pinot import GROUPS, get, post, shared_cluster
 
 SELECTION = Selection(user="user", item="item")
 KINDS = {"user": "STRING", "item": "STRING"}
@@ -89,6 +90,18 @@ def test_trimmed_groups_are_not_lost(trimmed, monkeypatch):
     assert rows(found) == rows(again)
     assert found.items.tolist()[0] == "hidden"
     assert found.counts.tolist() == [6, 4, 4]
+
+
+def test_a_limit_of_groups_is_refused_where_it_is_reached():
+    """Of more items than servers count in a segment; few groups of the same table are answered."""
+    shared = shared_cluster()
+    parts = [[{"user": f"u{n % 50}", "item": f"{side} {n}"} for n in range(GROUPS + 1)] for side in range(2)]
+    with opened(shared.load("many", KINDS, *parts)) as engine:
+        point = refused_at(lambda: engine.histogram(SELECTION, top=3))
+        few = engine.histogram(Selection(user="item", item="user"), top=1)
+
+    assert point == 3
+    assert few.counts.tolist() == [2 * (GROUPS // 50) + 2]
 
 
 def test_a_timeout_is_refused(trimmed, monkeypatch):
@@ -166,16 +179,18 @@ def test_replacement_under_load_is_refused_or_whole():
     over = threading.Event()
 
     def replace_again():
-        for turn in range(100):
+        for turn in itertools.cycle(range(2)):
             if over.is_set():
                 return
-            shared.push("replaced", "replaced_0", few if turn % 2 else many)
+            shared.push("replaced", "replaced_0", few if turn else many)
+            # So long that a question fits between two of them, now and then.
+            over.wait(0.3)
 
     pushing = threading.Thread(target=replace_again, daemon=True)
     pushing.start()
     told, refusals = {}, 0
-    end = time.monotonic() + 8
-    while time.monotonic() < end:
+    end = time.monotonic() + 60
+    while (len(told) < 2 or not refusals) and time.monotonic() < end:
         try:
             with opened(address) as engine:
                 version = engine.fingerprint(b"k")

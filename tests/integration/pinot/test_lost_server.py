@@ -1,8 +1,8 @@
 """A server dies while the service answers from Pinot: nothing is answered from half of the data, and nothing is lost.
 
 One story, told once: a question is answered; the second server is killed in the middle of the next; half a minute later
-Pinot answers from what is left as if that were all; the server comes back with a small limit of groups, and then as it
-was. What was seen on the way is held against what must be.
+Pinot answers from what is left as if that were all; the server comes back. What was seen is held against what
+must be.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.conformance.engines.plain import rows
 from tests.pinot import Cluster, shared_cluster
 
 ARTICLES, COUNTRIES = Selection(user="user_id", item="article"), Selection(user="user_id", item="country")
-PEOPLE, FEW = 2000, 20
+PEOPLE = 2000
 RAW = 'SELECT "country", DISTINCTCOUNT("user_id") FROM "events" GROUP BY "country" ORDER BY 2 DESC, 1 LIMIT 5'
 
 
@@ -84,7 +84,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
             _live(told, stage, shared, address)
             assert stage.service.ledger.verify().problems == ()
     finally:
-        _start_again(shared)
+        if shared.daemons["server2"].process.poll() is not None:
+            _start_again(shared)
     return told
 
 
@@ -102,9 +103,6 @@ def _live(told: Story, stage: Any, shared: Cluster, address: str) -> None:
     ask("down", {**COUNT, "item": "country"}, "k3")
     told.points["at once"] = {point_of(lambda: engine.histogram(COUNTRIES, top=3)) for _ in range(3)}
     told.points["silent"] = _through_the_silence(told, shared, engine, address)
-    _start_again(shared, groups=FEW)
-    told.points["few groups"] = {point_of(lambda: engine.histogram(ARTICLES, top=3))}
-    told.counts["few groups"] = rows(engine.histogram(COUNTRIES, top=3))
     _start_again(shared)
     told.counts["after"] = rows(engine.histogram(ARTICLES, top=3))
     engine.close()
@@ -140,9 +138,8 @@ def _through_the_silence(told: Story, shared: Cluster, engine: Any, address: str
     return points | {point_of(lambda: engine.histogram(COUNTRIES, top=3)) for _ in range(3)}
 
 
-def _start_again(shared: Cluster, **settings: int) -> None:
-    shared.daemons["server2"].kill()
-    shared.start_second(**settings)
+def _start_again(shared: Cluster) -> None:
+    shared.start_second()
     shared.wait_for("events", PEOPLE)
     end = time.monotonic() + 60
     while point_of(lambda: open_pinot(shared.address("events")).close()) != 0:
@@ -184,12 +181,6 @@ def test_half_of_the_data_is_never_taken_for_all(story):
     assert story.points["at once"] <= {2, 4, 5, 11}
     assert story.points["silent"] <= {2, 4, 5, 11}
     assert sum(count for _, count in story.twin) == PEOPLE // 2
-
-
-def test_a_limit_of_groups_is_refused_where_it_is_reached(story):
-    """Of a hundred articles; two countries are answered."""
-    assert story.points["few groups"] == {3}
-    assert story.counts["few groups"] == (["AU", "NZ"], [PEOPLE // 2, PEOPLE // 2], True)
 
 
 def test_the_same_state_gives_the_same_answer_again(story):
