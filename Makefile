@@ -99,7 +99,7 @@ bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions 
 	PYTHONPATH=. $(BIN)/python benchmarks/spark.py $(ARGS)
 
 bench-pinot: $(INSTALLED) maven  ## Measure private answers from Pinot beside its raw query, in one run
-	$(BIN)/python -m benchmarks.pinot $(ARGS)
+	PYTHONPATH=. $(BIN)/python benchmarks/pinot.py $(ARGS)
 
 lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and write them to requirements.lock
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }

@@ -34,7 +34,9 @@ from tests.spark import find_java
 HERE = Path(__file__).resolve().parent / "pinot_cluster"
 MISSING = "no Java 17 or no Maven: install the packages 'openjdk-17-jre-headless' and 'maven' to run these tests"
 _MAIN = "org.apache.pinot.tools.admin.PinotAdministrator"
-_QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError")
+_SPARE = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError")
+# Tests are over before Java's second compiler pays.
+_QUICK = "-XX:TieredStopAtLevel=1"
 # A server that was killed is forgotten after ten seconds, not thirty: so long do the tests wait for it.
 _FORGETTING = "-Dzk.session.timeout=10000"
 # Starting takes half a minute, on a busy machine some.
@@ -113,6 +115,8 @@ class Cluster:
 
     programs: Path
     folder: Path
+    groups: int = GROUPS
+    flags: tuple[str, ...] = (_QUICK,)
     ports: dict[str, int] = field(default_factory=dict)
     daemons: dict[str, Daemon] = field(default_factory=dict)
 
@@ -178,7 +182,8 @@ class Cluster:
         command = [
             str(find_java()),
             f"-Xmx{heap}",
-            *_QUICK,
+            *_SPARE,
+            *self.flags,
             _FORGETTING,
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}",
         ]
@@ -225,7 +230,7 @@ class Cluster:
                 "pinot.server.instance.dataDir": folder / role / "index",
                 "pinot.server.instance.segmentTarDir": folder / role / "tar",
                 "pinot.server.query.executor.timeout": 60000,
-                "pinot.server.query.executor.num.groups.limit": GROUPS,
+                "pinot.server.query.executor.num.groups.limit": self.groups,
                 "pinot.server.query.executor.max.init.group.holder.capacity": 1000,
             }
         path = folder / f"{name or role}.conf"
@@ -357,13 +362,13 @@ def free_ports(number: int) -> list[int]:
 
 
 @contextmanager
-def running_cluster(programs: Path | None = None) -> Iterator[Cluster]:
-    """A running cluster, ended and removed afterwards, whatever happens."""
+def running_cluster(programs: Path | None = None, **more: Any) -> Iterator[Cluster]:
+    """A running cluster, ended and removed afterwards, whatever happens; `more` are further fields of it."""
     found = programs or find_programs()
     if found is None:
         raise FileNotFoundError(MISSING)
     folder = Path(tempfile.mkdtemp(prefix="hushcount-pinot-"))
-    cluster = Cluster(programs=found, folder=folder)
+    cluster = Cluster(programs=found, folder=folder, **more)
     try:
         cluster.start()
         yield cluster

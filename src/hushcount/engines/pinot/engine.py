@@ -17,7 +17,7 @@ from hushcount.engines.checking import check_selection
 from hushcount.engines.columns import text_of
 from hushcount.engines.identities import host_name, keyed, rows_identity, see_table
 from hushcount.engines.incidence import MemoryIncidence, incidence
-from hushcount.engines.pinot.address import Machine, parse
+from hushcount.engines.pinot.address import Address, parse
 from hushcount.engines.pinot.counts import PinotCounts, largest
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, present, where_true
@@ -51,7 +51,7 @@ def open_pinot(source: str, *, table: str | None = None) -> PinotEngine:
     address = parse(source, table)
     web = Web(address)
     try:
-        return PinotEngine(web, Table(web, address), (address.controller, address.broker), address.table)
+        return PinotEngine(web, address)
     except BaseException:
         web.close()
         raise
@@ -60,9 +60,9 @@ def open_pinot(source: str, *, table: str | None = None) -> PinotEngine:
 class PinotEngine:
     """One table, opened by `open_pinot`. Any number of threads may ask at once."""
 
-    def __init__(self, web: Web, table: Table, machines: tuple[Machine, ...], name: str) -> None:
-        self._table, self._machines, self._name = table, machines, name
-        self._columns = {column.name: column for column in table.state.columns}
+    def __init__(self, web: Web, address: Address) -> None:
+        self._address, self._table = address, Table(web, address)
+        self._columns = {column.name: column for column in self._table.state.columns}
         # Also if nobody closes it.
         self._finalizer = weakref.finalize(self, web.close)
         # The state that was read by opening is as good as one that is read now, once.
@@ -98,7 +98,7 @@ class PinotEngine:
                 "method",
                 "one that looks at people's lists",
                 f"one that Pinot can count alone: this table has more than {MOST_ROWS:,} rows",
-                "Write method='pcr' for counts, or 'unknown-domain' for a top list; or read what the table was made of "
+                "Write method='pcr' for counts, or 'unknown-gumbel' for a top list; or read what the table was made of "
                 "with engine='spark'.",
             )
 
@@ -113,8 +113,9 @@ class PinotEngine:
     def sighting(self, key: bytes) -> Sighting:
         """The table at its controller and at its broker."""
         del key
-        places = [f"pinot://{host_name(one.host)}:{one.port}/{self._name}" for one in self._machines]
-        return see_table(self._name, tuple(dict.fromkeys(places)))
+        table, machines = self._address.table, (self._address.controller, self._address.broker)
+        places = [f"pinot://{host_name(one.host)}:{one.port}/{table}" for one in machines]
+        return see_table(table, tuple(dict.fromkeys(places)))
 
     def rows_identity(self, key: bytes) -> Identity:
         """The identity of all rows; of a table that is too large to be read, the identity of its segments."""

@@ -254,12 +254,8 @@ def _store(name: str, table: _Table) -> StoreConfig:
     store = StoreConfig(
         name=usual.name,
         kind=usual.kind,
-        place=table.need("broker", broker)
-        if usual.kind == "pinot"
-        else table.take("place", _place_of(table, "place"), None),
+        **(_of_pinot(table) if usual.kind == "pinot" else _of_others(table)),
         password_file=_password_file(table),
-        master=table.take("master", text, None),
-        **(_of_pinot(table) if usual.kind == "pinot" else {}),
         snapshot=cast("Snapshot", table.take("snapshot", one_of("none", "day"), "none")),
         timeout=table.take("timeout", span, usual.timeout),
         max_running=table.take("max_running", count, usual.max_running),
@@ -276,8 +272,16 @@ def _store(name: str, table: _Table) -> StoreConfig:
     return store
 
 
+def _of_others(table: _Table) -> dict[str, Any]:
+    return {
+        "place": table.take("place", _place_of(table, "place"), None),
+        "master": table.take("master", text, None),
+    }
+
+
 def _of_pinot(table: _Table) -> dict[str, Any]:
     return {
+        "place": table.need("broker", broker),
         "controller": table.take("controller", controller, None),
         "user": table.take("user", text, None),
         "ca_file": table.take("ca_file", lambda value: table.folder / text(value), None),
