@@ -108,7 +108,7 @@ def parts(engine: PinotEngine, name: str) -> dict[str, Callable[[], object]]:
     plan = f"EXPLAIN PLAN FOR {RAW.format(table=name, where=CHOSEN)}"
     total = table._distinct(asked)  # noqa: SLF001
     return {
-        "state of the table, once (of three)": table.look,
+        "state of the table, once (of two)": table.look,
         "number of items, for the LIMIT": lambda: table._distinct(asked),  # noqa: SLF001
         "plan": lambda: table._ask(plan),  # noqa: SLF001
         f"plan and groups, a fifth of {total:,} items": lambda: table._grouped(asked, total // 5 + 1, total),  # noqa: SLF001

@@ -12,14 +12,16 @@ import json
 import ssl
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any
+from typing import Any, TypeVar
 
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 
+_T = TypeVar("_T")
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 _DENIED = (401, 403)
 _FINE, _UNKNOWN = 200, 404
@@ -53,10 +55,14 @@ class Web:
 
     def get_all(self, asked: Sequence[tuple[Machine, str]]) -> list[Any]:
         """What several machines say, asked at the same time; raises as `get`."""
-        if len(asked) <= 1:
-            return [self.get(*one) for one in asked]
-        with ThreadPoolExecutor(max_workers=min(len(asked), _AT_ONCE)) as pool:
-            return list(pool.map(lambda one: self.get(*one), asked))
+        return self.together([partial(self.get, *one) for one in asked])
+
+    def together(self, asks: Sequence[Callable[[], _T]]) -> list[_T]:
+        """What several requests give, under way at the same time."""
+        if len(asks) <= 1:
+            return [ask() for ask in asks]
+        with ThreadPoolExecutor(max_workers=min(len(asks), _AT_ONCE)) as pool:
+            return [answer.result() for answer in [pool.submit(ask) for ask in asks]]
 
     def close(self) -> None:
         """Close what nobody uses, and the rest when it is given back."""

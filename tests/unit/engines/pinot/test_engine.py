@@ -113,9 +113,16 @@ def test_an_open_table_is_about_one_state(machine, opened):
     """One that was pushed anew is refused, also if it holds the same again: it may have been another meanwhile."""
     engine = opened()
     engine.fingerprint(b"k")
-    machine.says["/segments/t/t_0/metadata"]["segment.refresh.time"] = "9"
+    nothing = answered(["distinctcount(item)"], ["INT"], [0])
 
-    for ask in (lambda: engine.fingerprint(b"k"), lambda: engine.histogram(SELECTION, top=3)):
+    def pushed_meanwhile(_):
+        machine.says["/segments/t/t_0/metadata"]["segment.refresh.time"] = "9"
+        return nothing
+
+    machine.says["/query/sql"] = nothing
+    assert engine.histogram(SELECTION, top=3).items.tolist() == []
+    machine.says["/query/sql"] = pushed_meanwhile
+    for ask in (lambda: engine.histogram(SELECTION, top=3), lambda: engine.fingerprint(b"k")):
         with pytest.raises(StoreIncomplete, match="changed meanwhile") as caught:
             ask()
 
