@@ -66,18 +66,19 @@ class Table:
         self.look()
 
     def groups(self, asked: Asked, wanted: int | None) -> Groups:
-        """The largest groups, at least as many as are wanted, and all that have as many people as the last of them.
+        """The largest groups: so many that those wanted are among them, whoever goes first among the tied.
 
-        Pinot breaks ties by numbers and by Java's order of texts. All that are tied are fetched: who goes first among
-        them is decided by whoever asked.
+        Pinot breaks ties by numbers and by Java's order of texts, others by the order of code points.
         """
         total = self._distinct(asked)
         if not total:
             return Groups(rows=[], total=0)
         limit = total if wanted is None else min(total, complete.least_limit(total, wanted))
         rows = self._grouped(asked, limit, total)
-        if wanted is not None and limit < total and rows[-1][1] == rows[wanted - 1][1]:
-            rows = self._grouped(asked, total, total)
+        if wanted is not None and limit < total:
+            tied = [item for item, people in rows if people == rows[wanted - 1][1]]
+            if rows[-1][1] == rows[wanted - 1][1] and not _goes_first(asked.item, tied):
+                rows = self._grouped(asked, total, total)
         return Groups(rows=rows, total=total)
 
     def listed(self, asked: Asked, texts: Sequence[str]) -> list[Row]:
@@ -149,6 +150,17 @@ class Table:
         body = {"sql": sql, "queryOptions": complete.options(self._address.timeout)}
         found: dict[str, Any] = self._web.post(self._address.broker, "/query/sql", body)
         return found
+
+
+def _goes_first(column: PinotColumn, tied: Sequence[Any]) -> bool:
+    """Whether no item that comes after some in Pinot's order comes before one of them in that of code points.
+
+    Numbers may ("10" is before "9"). Java compares UTF-16 words: a text without a character beyond U+FFFF that is
+    smaller there is smaller by code points too, since where the other has a surrogate, it has a larger character.
+    """
+    if column.kind != "text":
+        return column.kind == "boolean"
+    return all(sign <= "\uffff" for text in tied for sign in text)
 
 
 def _pages(segments: Sequence[Segment]) -> Iterator[str]:
