@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 
@@ -14,6 +15,8 @@ from hushcount.cli.main import main
 from hushcount.engines.pinot import complete
 from hushcount.engines.pinot import engine as engine_module
 from hushcount.errors import InvalidParameter, StoreIncomplete
+from tests.architecture.sources import ROOT
+from tests.architecture.test_commands_in_docs import command_lines
 from tests.pinot import get, post, shared_cluster
 
 KINDS = {"user": "STRING", "item": "STRING", "country": "STRING"}
@@ -156,3 +159,20 @@ def _until_answered(address):
             continue
         return
     pytest.fail("it was not answered")
+
+
+def test_the_examples_of_the_page_work(home):
+    """What a reader copies from docs/pinot.md, with a cluster in place of the one that it names."""
+    page = (ROOT / "docs" / "pinot.md").read_text(encoding="utf-8")
+    people = [
+        [{"member": f"m{n}", "article": f"a{n % 5}", "region": "EU"} for n in range(side, 4000, 2)] for side in range(2)
+    ]
+    live = shared_cluster().load("page", dict.fromkeys(("member", "article", "region"), "STRING"), *people)
+    [command] = [words for words in command_lines(page) if words[0] == "hushcount"]
+    [block] = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    done = CliRunner().invoke(main, [live if word.startswith("pinot://") else word for word in command[1:]])
+    names: dict[str, object] = {}
+    exec(re.sub(r'"pinots://[^"]*"', repr(live), block), names)  # noqa: S102 (our own page)
+
+    assert done.exit_code == 0, done.output
+    assert len(names["release"].items) == 5

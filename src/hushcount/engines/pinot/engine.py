@@ -8,7 +8,6 @@ what the segments were made of.
 from __future__ import annotations
 
 import hashlib
-import json
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -118,11 +117,14 @@ class PinotEngine:
         return see_table(table, tuple(dict.fromkeys(places)))
 
     def rows_identity(self, key: bytes) -> Identity:
-        """The identity of all rows; of a table that is too large to be read, the identity of its segments."""
-        if self._table.state.docs > MOST_ROWS:
+        """The identity of all rows; of a table that is too large to be read, the identity of its segments.
+
+        Columns of types that have no text of their own are left out: a copy of such a table is not recognised.
+        """
+        columns = [column for column in self._columns.values() if column.kind in _COUNTED]
+        if self._table.state.docs > MOST_ROWS or not columns:
             return Identity(kind="rows", value=keyed(key, b"rows", self._table.state.version.encode()))
         rows, total = 0, 0
-        columns = self._table.state.columns
         with self._table.held():
             for page in self._table.rows(columns, where=True):
                 rows += len(page)
@@ -188,11 +190,10 @@ class PinotEngine:
 
 def _hash(column: PinotColumn, value: object) -> int:
     """The hash of a cell's text, as `engines.identities` says; of a missing one none."""
-    if value == column.missing and column.missing is not None:
+    if column.missing is not None and value == column.missing:
         return 0
-    text = text_of(value) if isinstance(value, str | int | float) else json.dumps(value)
-    digest = hashlib.md5((text or "").encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
-    return 0 if text is None else int.from_bytes(digest[:_HASHED], "big")
+    digest = hashlib.md5(str(text_of(value)).encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:_HASHED], "big")
 
 
 if TYPE_CHECKING:

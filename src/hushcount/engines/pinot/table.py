@@ -106,7 +106,7 @@ class Table:
         names = [column.name for column in columns]
         # One more than there are: a statement that could stop early would.
         told = self._answer(f"SELECT {', '.join(map(quoted, names))}{self._from(where)} LIMIT {expected + 1}")
-        complete.check_columns(told, names, [_type_of(column) for column in columns])
+        complete.check_columns(told, names, [column.type_name for column in columns])
         return complete.check_rows(told, expected)
 
     def _count(self, where: Truth) -> int:
@@ -182,7 +182,3 @@ def _pages(segments: Sequence[Segment]) -> Iterator[str]:
 
 def _within(segments: Sequence[Segment]) -> str:
     return f'"$segmentName" IN ({", ".join(spelled(segment.name) for segment in segments)})'
-
-
-def _type_of(column: PinotColumn) -> str:
-    return f"{column.type_name}_ARRAY" if column.kind == "nested" else column.type_name

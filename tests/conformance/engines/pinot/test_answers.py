@@ -228,8 +228,8 @@ def test_what_pinot_fills_gaps_with_is_missing():
 
 
 def test_odd_names_of_columns_agree():
-    """Words of SQL, letters beyond ASCII, dashes, digits first; Pinot itself takes no blanks."""
-    names = ["select", "Größe", "a-b", "1st", "group", "item"]
+    """Words of SQL, dashes, digits first; Pinot itself takes no blanks."""
+    names = ["select", "group", "a-b", "1st", "Item_2"]
     columns = {"order": ["ann", "bob", "bob", None], **{name: ["x", "x", "y", f"{n}"] for n, name in enumerate(names)}}
     ours, theirs = open_columns(columns), ReferenceEngine(columns)
     for name in names:
