@@ -26,7 +26,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo serve-demo test check bench bench-ledger bench-serve bench-spark lock clean kernels postgres java
+.PHONY: help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean kernels postgres java maven
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -38,12 +38,12 @@ serve-demo: $(SHOWN)  ## Start the service on a made-up log, ask it with curl as
 	@$(BIN)/python examples/serve_demo.py
 
 # Three processes on two cores, since a third of the time is waiting for disks and servers; each file in one of them, and
-# all tests of Spark in one, since they share a session and a cluster: see tests/conftest.py. Without those of Spark:
-# make test ARGS="-m 'not spark'"
+# all tests of Spark in one, since they share a session and a cluster, and all of Pinot in one: see tests/conftest.py.
+# Without either: make test ARGS="-m 'not spark and not pinot'"
 # Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package.
 # The kernels are compiled beside the checks, once for all processes: see tests/kernels.py.
 # Commits need not reach a disk here: temporary files are kept in memory where there is plenty, and removed at the end.
-test: postgres java  ## Run all checks, then all tests
+test: postgres java maven  ## Run all checks, then all tests
 	@$(MAKE) --no-print-directory -j 2 check kernels
 	@free=$$(df -Pk $(MEMORY) 2>/dev/null | awk 'NR == 2 {print $$4}'); \
 	if [ "$${free:-0}" -gt 4000000 ]; then place=$$(mktemp -d $(MEMORY)/hush-XXXXXX); else place=$$(mktemp -d); fi; \
@@ -72,6 +72,14 @@ java:
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null; \
 		else echo "No Java 17 or newer here: the Spark tests are skipped, with a word (Debian: apt-get install openjdk-17-jre-headless)"; fi; fi
 
+# Pinot's programs come from Maven Central, once, into the user's cache: see tests/pinot.py.
+maven: java
+	@if ! command -v mvn >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing Maven (once)"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends maven >/dev/null; \
+		else echo "No Maven here: the Pinot tests are skipped, with a word (Debian: apt-get install maven)"; fi; fi
+
 check: $(INSTALLED)  ## Style, format, types and import rules
 	$(BIN)/ruff check $(PATHS)
 	$(BIN)/ruff format --check $(PATHS)
@@ -89,6 +97,9 @@ bench-serve: $(INSTALLED) postgres  ## Measure the service as ratios to the raw 
 
 bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions of people, one core and two
 	PYTHONPATH=. $(BIN)/python benchmarks/spark.py $(ARGS)
+
+bench-pinot: $(INSTALLED) maven  ## Measure private answers from Pinot beside its raw query, in one run
+	PYTHONPATH=. $(BIN)/python benchmarks/pinot.py $(ARGS)
 
 lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and write them to requirements.lock
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }

@@ -25,10 +25,14 @@ settings.load_profile("ci" if IN_CI else "default")
 # Tests of Spark: in a folder of that name, in a test_spark.py, or with a parameter such as "spark csv". Their names are
 # all that the process knows which hands out the tests to others.
 _OF_SPARK = re.compile(r"/spark/|/test_spark\.py::|\[spark ")
+# Tests that start Pinot: in these folders, or in a test_pinot.py.
+_OF_PINOT = re.compile(r"/integration/pinot/|/conformance/engines/pinot/|/test_pinot\.py::")
 # What takes longest begins first, so that all processes end at about the same time: all of Spark, which is in one of
 # them, then every other file of more than about fifteen seconds, each before those that take less. What is not named
 # here is soon done, and fills the end.
 LONGEST_FIRST = (
+    "tests/integration/pinot/",
+    "tests/conformance/engines/pinot/",
     "tests/integration/spark/",
     "tests/conformance/engines/test_spark.py",
     "tests/conformance/engines/spark/",
@@ -67,7 +71,7 @@ LONGEST_FIRST = (
 )
 # What makes a run of pytest one of less than the whole suite, although it names no test.
 _NARROWING = ("ignore", "ignore_glob", "deselect", "lf")
-# The test that runs now, if any; `tests.spark` starts Spark only for one that is marked.
+# The test that runs now, if any; `tests.spark` and `tests.pinot` start something only for one that is marked.
 RUNNING: list[pytest.Item] = []
 
 
@@ -95,11 +99,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # First of all: before tests are chosen by -m and -k.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Give every test its place, mark those of Spark, and refuse a suite of which a part is missing."""
+    """Give every test its place, mark those of Spark and Pinot, and refuse a suite of which a part is missing."""
     items.sort(key=_place)
     for item in items:
         if _OF_SPARK.search(item.nodeid):
             item.add_marker("spark")
+        if _OF_PINOT.search(item.nodeid):
+            item.add_marker("pinot")
     # What could not be imported is told by pytest itself.
     if _collects_everything(session.config) and not session.testsfailed:
         missing = thin_suites(session.config.getini("floors"), [item.path for item in items])
@@ -115,12 +121,14 @@ def _place(item: pytest.Item) -> int:
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # the runner has no types
-    """Tests of one file run in one process, and all tests of Spark in one: they share a session and a cluster.
+    """Tests of one file run in one process, all of Spark in one, and all of Pinot in one: they share what they start.
 
     Groups of xdist's own are not kept: it writes them into the names of tests, and pytest 9.2 takes no such names.
     """
 
     def _split_scope(self, nodeid: str) -> str:
+        if _OF_PINOT.search(nodeid):
+            return "pinot"
         return "spark" if _OF_SPARK.search(nodeid) else super()._split_scope(nodeid)
 
 

@@ -273,7 +273,14 @@ class StoreFailed(HushcountError):
 
 
 class StoreIncomplete(HushcountError):
-    """The store gave a part of the answer only; a part is not private by the same proof, so there is no answer."""
+    """The store gave a part of the answer only; a part is not private by the same proof, so there is no answer.
+
+    `point` is the point of its checklist that failed, where the store has one.
+    """
+
+    def __init__(self, text: str, *, point: int | None = None) -> None:
+        self.point = point
+        super().__init__(text)
 
 
 class StoreTimeout(HushcountError):

@@ -15,18 +15,21 @@ from hushcount.errors import InvalidParameter
 from tests.architecture.sources import ROOT
 from tests.deploy.shipped import CONFIGS
 
-PAGES = sorted((ROOT / "docs" / "serve").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs" / "serve").glob("*.md")), ROOT / "docs" / "pinot.md"]
 PAGE = (ROOT / "docs" / "serve" / "config.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SECTION = re.compile(r"^### `\[([^\]]+)\]`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `([a-z_]+)` \| (.+?) \| (.+) \|$", re.MULTILINE)
 # Where `NAME` stands on the page.
-_NAMES = {"stores.NAME": "stores.logs", "datasets.NAME": "datasets.reading"}
+_NAMES = {"stores.NAME": "stores.logs", "stores.PINOT": "stores.olap", "datasets.NAME": "datasets.reading"}
 # The least that each table needs beside the key that is looked at.
 LEAST: dict[str, Any] = {
     "keys": {"noise": "noise-key", "tokens": "token-key"},
     "ledger": {"address": "ledger.sqlite"},
-    "stores": {"logs": {"kind": "files", "place": "data"}},
+    "stores": {
+        "logs": {"kind": "files", "place": "data"},
+        "olap": {"kind": "pinot", "broker": "http://broker:8099"},
+    },
     "datasets": {"reading": {"store": "logs", "person": "reader"}},
 }
 # What may be left out, but not here: a way to sign in, a place for files, where a proxy calls from.
@@ -105,7 +108,7 @@ def test_the_page_has_every_table(tmp_path):
     known = set(refused.value.want.removeprefix("one of ").split(", "))
 
     assert known == {section.split(".")[0] for section in SECTIONS}
-    assert len(SECTIONS) == 11
+    assert len(SECTIONS) == 12
 
 
 KEYS = [(section, key, default) for section, keys in SECTIONS.items() for key, default in keys.items()]

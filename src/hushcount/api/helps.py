@@ -91,7 +91,7 @@ HELPS: dict[str, tuple[str, str]] = {
     ),
     "store-incomplete": (
         "The place where the data is kept gave a part of the answer only. A part is no answer, so there is none.",
-        "Tell the operator the request's id.",
+        "Ask again later with the same key: it is never paid twice. If it lasts, tell the operator the request's id.",
     ),
     "ledger-unavailable": (
         "The ledger cannot be reached, and nothing is answered without it.",

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
-from hushcount.app.bounded import bounded_input
+from hushcount.app.bounded import bounded_input, needs_rows
 from hushcount.app.charging import HELD, UNCHARGED, noting
 from hushcount.app.intervals import intervals
 from hushcount.app.payment import make_ask
@@ -21,7 +21,7 @@ from hushcount.app.recognising import Sighted, sight, with_facts
 from hushcount.app.release import Release
 from hushcount.app.request import Request
 from hushcount.app.setting import Setting
-from hushcount.engines.engine import Distributed, Engine, asking, refuse_sequential
+from hushcount.engines.engine import Distributed, Engine, Paged, asking, refuse_sequential
 from hushcount.errors import Cancelled, InvalidParameter, OverMaxCost, ReservationClosed
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
@@ -103,6 +103,8 @@ def _prepared(request: Request, engine: Engine, setting: Setting, call: Call) ->
     planned = make_plan(with_facts(request, sighted.dataset), order)
     if planned.mechanism.sequential and isinstance(engine, Distributed):
         refuse_sequential(planned.mechanism.name)
+    if isinstance(engine, Paged) and needs_rows(planned.mechanism, planned.plan, planned.request.selection):
+        engine.validate_lists()
     return _Job(planned=planned, engine=engine, sighted=sighted, setting=setting, call=call)
 
 

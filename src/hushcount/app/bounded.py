@@ -83,5 +83,10 @@ def bounded_input(
     return data.histogram(selection, bound=bound, top=mechanism.fetch(plan))
 
 
+def needs_rows(mechanism: Mechanism, plan: Plan, selection: Selection) -> bool:
+    """Whether the bounded input is made from rows or people's lists, and not from counts of people alone."""
+    return mechanism.wants != "histogram" or plan.max_items is not None or selection.per_item_cap != 1
+
+
 if TYPE_CHECKING:
     _is_holdings: type[Holdings] = Reading

@@ -13,14 +13,14 @@ from hushcount.app.paths import paths_of
 from hushcount.app.secret import Secret, load_secret
 from hushcount.app.setting import Places, Setting
 from hushcount.engines.engine import Engine
-from hushcount.engines.sources import is_address, is_spark
+from hushcount.engines.sources import is_address, is_pinot, is_spark
 from hushcount.errors import InvalidParameter, LedgerUnavailable
 from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import Ledger
 from hushcount.ledger.limits import NEW_ORDER, ten_standard_releases
 from hushcount.model.costs import EVERY_ORDER
 
-ENGINES = ("duckdb", "spark")
+ENGINES = ("duckdb", "spark", "pinot")
 _POSTGRES = ("postgresql://", "postgres://")
 _BESIDE = Path(".hushcount") / "ledger.sqlite"
 _OWN = "ledger.sqlite"
@@ -202,7 +202,7 @@ def open_engine(
 
     Args:
         source: the data.
-        engine: a name; None takes Spark for what Spark holds and DuckDB for all else.
+        engine: a name; None takes Spark for what Spark holds, Pinot for its addresses, and DuckDB for all else.
         table: one of several tables in a database.
         master: where Spark runs.
     """
@@ -210,11 +210,15 @@ def open_engine(
         return _open_spark(source, engine or "spark", table, master)
     if callable(getattr(source, "histogram", None)) and callable(getattr(source, "incidence", None)):
         return cast("Engine", source)
+    if is_pinot(source):
+        return _open_pinot(str(source), engine or "pinot", table, master)
     engine = engine or "duckdb"
     if engine not in ENGINES:
         raise InvalidParameter("engine", engine, f"one of {', '.join(ENGINES)}")
     if engine == "spark":
         return _open_spark(source, engine, table, master)
+    if engine == "pinot":
+        raise InvalidParameter("source", "no address of Pinot", "such as pinot://broker:8099/table for this engine")
     if master is not None:
         raise InvalidParameter("master", master, "left out unless Spark reads the data")
     from hushcount.engines.duckdb.engine import open_duckdb
@@ -228,3 +232,14 @@ def _open_spark(source: object, engine: str, table: str | None, master: str | No
     from hushcount.engines.spark.engine import open_spark
 
     return open_spark(source, table=table, master=master)
+
+
+def _open_pinot(source: str, engine: str, table: str | None, master: str | None) -> Engine:
+    if engine != "pinot":
+        hint = "To read what the table was made of, name those files."
+        raise InvalidParameter("engine", engine, "'pinot' for an address of Pinot", hint)
+    if master is not None:
+        raise InvalidParameter("master", master, "left out unless Spark reads the data")
+    from hushcount.engines.pinot.engine import open_pinot
+
+    return open_pinot(source, table=table)

@@ -36,7 +36,7 @@ _SHARED = (
     click.option("--epsilon", metavar="X", help="Expert: spend (epsilon, delta)."),
     click.option("--delta", metavar="X", help="Expert: the delta, 1e-6 unless said otherwise."),
     click.option("--method", metavar="NAME", help="Expert: a mechanism by name."),
-    click.option("--engine", metavar="NAME", help="What reads the data: duckdb (default) or spark."),
+    click.option("--engine", metavar="NAME", help="What reads the data: duckdb (default), spark or pinot."),
     click.option("--master", metavar="ADDRESS", help="With --engine spark: where it runs, as spark://host:7077."),
     click.option("--table", metavar="NAME", help="The table, where FILE is a database with several."),
     click.option("--dataset", metavar="NAME", help="The data set of the catalog that FILE belongs to."),

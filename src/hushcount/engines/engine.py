@@ -88,6 +88,19 @@ class Interruptible(Protocol):
         ...
 
 
+@runtime_checkable
+class Paged(Protocol):
+    """An engine that counts where the data is, and fetches rows up to a size only: of larger data it lists nobody."""
+
+    def validate_lists(self) -> None:
+        """Refuse a question that needs rows, before it is charged, if there are too many of them.
+
+        Raises:
+            InvalidParameter: so it is.
+        """
+        ...
+
+
 def asking(engine: Engine, say: Callable[[str], None]) -> AbstractContextManager[None]:
     """What one question stands in, for any engine."""
     return engine.asking(say) if isinstance(engine, Distributed) else nullcontext()

@@ -14,6 +14,7 @@ Keys are the caller's. What is keyed here may be kept and shown: without the key
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from hushcount.model.identities import Identity, IdentityKind, Sighting
 
 _LONGEST_KEY = hashlib.blake2b.MAX_KEY_SIZE
 _FRAME = "frame"
+_LOOPBACK = "localhost"
 
 
 def keyed(key: bytes, role: bytes, told: bytes) -> str:
@@ -74,6 +76,19 @@ def see_far(addresses: tuple[str, ...]) -> Sighting:
 def see_frame() -> Sighting:
     """Rows in memory, which lie nowhere: only what they hold tells what they are."""
     return Sighting(title=_FRAME, finds=(), binds=())
+
+
+def host_name(host: str) -> str:
+    """A host in one way of writing: small letters, no dot at the end, numbers as short as they are, one loopback."""
+    if not host or host.startswith(("/", "@")):
+        return _LOOPBACK  # a socket of this machine
+    plain = host.lower().rstrip(".").strip("[]").partition("%")[0]
+    try:
+        address = ipaddress.ip_address(plain)
+    except ValueError:
+        return _LOOPBACK if plain == _LOOPBACK or plain.endswith(f".{_LOOPBACK}") else plain
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return _LOOPBACK if mapped.is_loopback else str(mapped)
 
 
 def _title(files: HeldFiles) -> str:

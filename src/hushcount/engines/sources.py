@@ -5,6 +5,8 @@
 * A table of a DuckDB or SQLite database file, or of a PostgreSQL server (`postgresql://...`).
 * A pandas or Polars frame, or anything else that exports Arrow data: tables, readers, DuckDB relations.
 * A table of an open DuckDB connection.
+
+Spark's own sources and addresses of Pinot are told apart here too, and opened by their engines.
 """
 
 from __future__ import annotations
@@ -129,6 +131,11 @@ def is_spark(source: object) -> bool:
         kind.__module__.startswith("pyspark.sql") and kind.__name__ in {"DataFrame", "SparkSession"}
         for kind in type(source).__mro__
     )
+
+
+def is_pinot(source: object) -> bool:
+    """Whether a source is the address of a table of Pinot."""
+    return isinstance(source, str) and source.startswith(("pinot://", "pinots://"))
 
 
 def choose_table(table: str | None, tables: Iterable[str]) -> str:

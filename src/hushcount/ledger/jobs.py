@@ -95,7 +95,7 @@ class Jobs(Protocol):
     def again(self, id: str, *, worker: str) -> bool:  # noqa: A002 (what it is called everywhere)
         """Let this worker run a job that failed once more; False if it did not fail, or the same question is running.
 
-        Whether it may is the caller's to know: only if nothing was charged for it.
+        Whether it may is the caller's to know: only if nothing was charged for it, or nothing drawn for what is held.
         """
 
     def claim(self, id: str, *, worker: str) -> bool:  # noqa: A002 (what it is called everywhere)

@@ -83,6 +83,7 @@ _OF_DATA = frozenset({"store-failed", "store-incomplete", "store-timeout", "inte
 PASSING = frozenset({"store-failed", "store-incomplete", "store-timeout", "ledger-unavailable", "busy"})
 # What one standard release has of each.
 _UNITS = {"rho": STANDARD.rho, "delta": STANDARD.delta}
+_HELD = "The store gave a part only, so nothing was drawn; ask again with the same key, for what is held already."
 _AFTER_READING = "Data was read for it, so what was held stays charged. An owner finds more under the request's id."
 
 
@@ -144,7 +145,8 @@ def problem_of(error: Exception, *, charged: bool | None = False) -> Problem:
     """
     code = next((code for kind, code in _WHICH if isinstance(error, kind)), "internal")
     if code in _OF_DATA and charged:
-        return Problem(code=code, detail=_AFTER_READING, charged=True)
+        more = f" {_HELD}" if code == "store-incomplete" else ""
+        return Problem(code=code, detail=_AFTER_READING + more, charged=True)
     if code == "internal":
         return Problem(code=code, detail="The failure was noted; nothing of it is shown.", charged=charged)
     notes = [] if charged else getattr(error, "__notes__", [])

@@ -7,11 +7,11 @@ path only finds the table. Neither user, password nor options of an address are 
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Any, TypeAlias
 
 from hushcount.engines.duckdb.copying import chunks, copy_rows
 from hushcount.engines.duckdb.sql import quoted
+from hushcount.engines.identities import host_name
 from hushcount.engines.sources import Server, choose_table
 from hushcount.errors import MissingExtra, UnreadableSource
 
@@ -37,7 +37,6 @@ _WRITTEN = """SELECT c.oid::text, c.relfilenode::text, s.n_tup_ins, s.n_tup_upd,
     JOIN pg_stat_all_tables s ON s.relid = c.oid
     JOIN pg_stat_database d ON d.datname = current_database()
     WHERE n.nspname = %s AND c.relname = %s AND c.relkind = 'r' AND current_setting('track_counts') = 'on'"""
-_LOOPBACK = "localhost"
 
 
 def copy_postgres(connection: _Connection, server: Server) -> tuple[str, tuple[str, ...]]:
@@ -113,16 +112,3 @@ def _places(session: _Session, table: str) -> tuple[str, ...]:
     except psycopg.Error:  # not everybody may ask
         return (named,)
     return named, f"postgresql:{found[0]}/{info.dbname}/{table}"
-
-
-def host_name(host: str) -> str:
-    """A host in one way of writing: small letters, no dot at the end, numbers as short as they are, one loopback."""
-    if not host or host.startswith(("/", "@")):
-        return _LOOPBACK  # a socket of this machine
-    plain = host.lower().rstrip(".").strip("[]").partition("%")[0]
-    try:
-        address = ipaddress.ip_address(plain)
-    except ValueError:
-        return _LOOPBACK if plain == _LOOPBACK or plain.endswith(f".{_LOOPBACK}") else plain
-    mapped = getattr(address, "ipv4_mapped", None) or address
-    return _LOOPBACK if mapped.is_loopback else str(mapped)

@@ -29,7 +29,8 @@ address = "postgresql://budgets@db/budgets"
 password_file = "db"
 [stores.events]
 kind = "pinot"
-place = "http://broker:8099"
+broker = "http://broker:8099"
+controller = "controller:9000"
 snapshot = "day"
 timeout = "30s"
 max_running = 8
@@ -105,6 +106,7 @@ def test_every_key_is_read(load, folder):
         name="events",
         kind="pinot",
         place="http://broker:8099",
+        controller="controller:9000",
         snapshot="day",
         timeout=timedelta(seconds=30),
         max_running=8,
@@ -163,7 +165,15 @@ def test_variables_override_the_file(load, folder):
     [
         ("[server]\nlisten_on = '127.0.0.1:1'", "Did you mean 'listen'"),
         ("[servr]\nlisten = '127.0.0.1:1'", "Did you mean 'server'"),
-        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b'", "Did you mean 'place'"),
+        ("[stores.a]\nkind = 'postgres'\nplace = 'x'\nbroker = 'http://b'", "Did you mean 'place'"),
+        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\nplace = 'x'", "Did you mean 'broker'"),
+        ("[stores.a]\nkind = 'pinot'", "broker in [stores.a]"),
+        ("[stores.a]\nkind = 'pinot'\nbroker = 'b:8099'", "such as http://broker:8099"),
+        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b'", "such as http://broker:8099"),
+        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\ncontroller = 'ftp://c:2'", "such as controller:9000"),
+        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\nuser = 'ann'", "said together"),
+        ("[stores.a]\nkind = 'pinot'\nbroker = 'http://b:1'\nca_file = 'ca.pem'", "ca_file"),
+        ("[stores.a]\nkind = 'files'\nplace = 'x'\ncontroller = 'c:2'", "a key in [stores.a]"),
         ("[stores.a]\nkind = 'postgress'\nplace = 'x'", "Did you mean 'postgres'"),
         ("[stores.a]\nkind = 'files'", "given for files"),
         ("[stores.a]\nkind = 'files'\nplace = 'x'\nmaster = 'local'", "unless the kind is spark"),

@@ -12,6 +12,7 @@ from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.setup.config import DatasetConfig
 from hushcount.app.setting import Places
 from hushcount.app.wiring import make_setting
+from hushcount.engines.pinot.address import parse
 from hushcount.errors import InvalidParameter, OtherPerson, UnreadableSource
 from tests.unit.app.serving.made_store import made_offer, made_store, write_csv
 
@@ -83,10 +84,24 @@ def test_a_password_comes_from_its_file_alone(tmp_path):
         source_of(made_offer(place, "clicks", kind="postgres", password_file=tmp_path / "none"))
 
 
-def test_a_kind_that_cannot_be_read_and_a_store_without_a_place_are_refused(tmp_path):
+def test_an_address_of_pinot_names_the_file_of_the_password(tmp_path):
+    """And has no password in it; a table must be named."""
+    made = made_offer("https://broker:8443", "clicks", kind="pinot", password_file=tmp_path / "secret")
+    store = replace(made.store, user="layer", controller="c:9443", ca_file=tmp_path / "ca.pem")
+
+    found = parse(source_of(replace(made, store=store)))
+
+    assert (found.broker.host, found.broker.port, found.table, found.broker.tls) == ("broker", 8443, "clicks", True)
+    assert (found.controller.host, found.controller.port) == ("c", 9443)
+    assert (found.user, found.password_file, found.ca_file) == ("layer", tmp_path / "secret", tmp_path / "ca.pem")
+    assert found.timeout == store.timeout.total_seconds()
+    for table, words in ((None, "the name of a table of Pinot"), ("a b", "OFFLINE table")):
+        with pytest.raises(InvalidParameter, match=words):
+            source_of(replace(made, store=store, table=table))
+
+
+def test_a_store_without_a_place_is_refused(tmp_path):
     """Before anything is opened."""
-    with pytest.raises(InvalidParameter, match="one that can be read"):
-        source_of(made_offer(tmp_path, kind="pinot"))
     with pytest.raises(InvalidParameter, match="said for the store 'logs'"):
         source_of(replace(made_offer(tmp_path), store=replace(made_store(tmp_path), place=None)))
 

@@ -29,6 +29,7 @@ from hushcount.errors import (
     NotPermitted,
     OverMaxCost,
     StoreFailed,
+    StoreIncomplete,
 )
 from hushcount.ledger.jobs import Job, NewJob
 from hushcount.ledger.ledger import Account
@@ -271,6 +272,31 @@ def test_what_passes_may_be_tried_again_under_its_key(service, monkeypatch):
 
     assert again.id == job.id
     assert ended(service, again).state == "done"
+
+
+def test_a_part_of_an_answer_is_asked_for_again_for_what_is_held(service, monkeypatch):
+    """A store that gave a part after the worst case was held: the same key is a new try, one answer, one charge."""
+    real, calls = LentEngine.histogram, []
+
+    def failing(*given, **more):
+        calls.append(1)
+        if len(calls) == 1:
+            raise StoreIncomplete("a server was away", point=5)
+        return real(*given, **more)
+
+    monkeypatch.setattr(LentEngine, "histogram", failing)
+    job = ended(service, queries.release(service, ZOE, order(TOP), key="a"))
+    told = json.loads(job.outcome)
+    held = queries.price(service, ZOE, TOP)["left"]
+    again = queries.release(service, ZOE, order(TOP), key="a")
+
+    assert (job.state, told["code"], told["charged"]) == ("failed", "store-incomplete", True)
+    assert "same key" in told["detail"]
+    assert "a server was away" not in told["detail"]
+    assert again.id == job.id
+    assert ended(service, again).state == "done"
+    assert queries.price(service, ZOE, TOP)["left"] == held
+    assert not service.ledger.verify().problems
 
 
 def test_a_receipt_tells_when_it_was_asked(service):

@@ -9,8 +9,8 @@ import pytest
 
 from hushcount.engines.duckdb import servers
 from hushcount.engines.duckdb.engine import open_duckdb
-from hushcount.engines.duckdb.servers import host_name
 from hushcount.engines.filters import grammar
+from hushcount.engines.identities import host_name
 from hushcount.engines.sources import recognise
 from hushcount.errors import HushcountError, InvalidParameter, MissingExtra, UnreadableSource
 from hushcount.model.queries import Selection

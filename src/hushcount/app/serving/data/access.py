@@ -28,7 +28,7 @@ SNAPSHOT = "snapshot"
 
 
 def open_offer(offer: Offer, kept: Path | None = None) -> Engine:
-    """Open the data of an offer: a private copy of it, but on Spark, which watches over what it reads itself.
+    """Open the data of an offer: a private copy of it, but on Spark and Pinot, which watch over what they read.
 
     Args:
         offer: whose data.
@@ -37,6 +37,8 @@ def open_offer(offer: Offer, kept: Path | None = None) -> Engine:
     source, store = source_of(offer), offer.store
     if store.kind == "spark":
         return open_engine(source, "spark", master=store.master)
+    if store.kind == "pinot":
+        return open_engine(source, "pinot")
     return open_duckdb(source, table=None if store.kind == "files" else offer.table, copied=True, kept=kept)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hushcount.app.serving.data.refusals import late
 from hushcount.app.serving.data.shelves import Held
 from hushcount.app.serving.data.urgency import give_way
-from hushcount.engines.engine import Distributed, Engine, Interruptible, asking
+from hushcount.engines.engine import Distributed, Engine, Interruptible, Paged, asking
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.model.queries import Description, Selection
@@ -149,6 +149,11 @@ class LentEngine:
     def validate(self, selection: Selection) -> None:
         """Refuse what these columns cannot answer."""
         self._engine.validate(selection)
+
+    def validate_lists(self) -> None:
+        """As `Paged.validate_lists`; of any other engine nothing is refused."""
+        if isinstance(self._engine, Paged):
+            self._engine.validate_lists()
 
     def fingerprint(self, key: bytes) -> str:
         """As `Engine.fingerprint`."""

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from hushcount.app.paths import paths_of
 from hushcount.app.serving.setup.config import DatasetConfig, StoreConfig
+from hushcount.app.serving.setup.pinot import address_of
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.ledger.records import Records
 
@@ -105,8 +106,8 @@ def source_of(offer: Offer) -> str:
             return store.place
         case "postgres":
             return _with_password(store)
-        case _:
-            raise InvalidParameter("kind", store.kind, "one that can be read: files, duckdb, sqlite, postgres or spark")
+        case "pinot":
+            return address_of(store, offer.table)
 
 
 def _within(place: str, table: str | None) -> str:

@@ -19,7 +19,7 @@ from hushcount.app.serving.data.refusals import busy, late
 from hushcount.app.serving.data.stamps import Stamp
 from hushcount.app.serving.data.urgency import give_way
 from hushcount.engines.engine import Engine
-from hushcount.errors import UnreadableSource
+from hushcount.errors import StoreFailed, StoreIncomplete, StoreTimeout, UnreadableSource
 
 # Data that changes again whenever it was opened is given up after so many times.
 _TRIES = 3
@@ -162,9 +162,9 @@ class Shelf:
             opening.result(max(0.0, until - time.monotonic()))
         except TimeoutError:
             raise late(offer.store.name, offer.store.timeout.total_seconds()) from None
-        except UnreadableSource as error:
+        except (UnreadableSource, StoreFailed, StoreIncomplete, StoreTimeout) as error:
             # One of its own for each who waited: what is noted on one must not be read on another.
-            raise UnreadableSource(*error.args) from None
+            raise type(error)(*error.args) from None
 
     def _refuse_closed(self, offer: Offer) -> None:
         if self._closed:

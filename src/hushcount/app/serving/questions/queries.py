@@ -118,11 +118,15 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
 
 
 def _may_be_helped(job: Job) -> bool:
-    """Whether a job failed for a reason that passes, and nothing was charged: a retry under its key is a new try."""
+    """Whether a job failed for a reason that passes, and nothing was charged: a retry under its key is a new try.
+
+    Where the store gave a part only, nothing was drawn from it: what is held for the question is still there to answer
+    it, until it expires; then the ledger refuses.
+    """
     if job.state != "failed":
         return False
     problem = Problem.from_text(job.outcome)
-    return problem.charged is False and problem.code in PASSING
+    return problem.code == "store-incomplete" or (problem.charged is False and problem.code in PASSING)
 
 
 def _one_dataset(order: Order) -> str:

@@ -95,9 +95,13 @@ class StoreConfig:
     Attributes:
         name: what data sets call it.
         kind: what it is.
-        place: its file, folder or address, without any password; None where `master` says it all.
+        place: its file, folder or address, without any password; of Pinot the broker's; None where `master` says it
+            all.
         password_file: the file of its password.
         master: where Spark runs.
+        controller: Pinot's controller, as host:port; None for the broker's machine.
+        user: who asks Pinot, with `password_file`; None where nobody signs in.
+        ca_file: the certificates that are trusted where Pinot speaks TLS, instead of the system's.
         snapshot: "day" lets versions of its data change once a day only.
         timeout: how long a question may take there.
         max_running: how many questions run there at once.
@@ -109,6 +113,9 @@ class StoreConfig:
     place: str | None = None
     password_file: Path | None = None
     master: str | None = None
+    controller: str | None = None
+    user: str | None = None
+    ca_file: Path | None = None
     snapshot: Snapshot = "none"
     timeout: timedelta = timedelta(seconds=60)
     max_running: int = 2

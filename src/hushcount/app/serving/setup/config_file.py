@@ -57,6 +57,7 @@ from hushcount.app.serving.setup.config_words import (
     timing,
 )
 from hushcount.app.serving.setup.keyfiles import read_key, read_password
+from hushcount.app.serving.setup.pinot import address_of, broker, controller
 from hushcount.engines.sources import is_address
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.names import named
@@ -68,7 +69,15 @@ _T = TypeVar("_T")
 _TYPED_KEY = re.compile(r"[0-9a-fA-F]{32,}|[A-Za-z0-9+_-][A-Za-z0-9+/_-]{39,}={0,2}|[^/.].*\s.*", re.DOTALL)
 _SECRETS = ("password", "secret", "client_secret", "passwd", "token", "key", "api_key", "noise_key", "token_key")
 # Other words for the same thing, that no spelling would lead to.
-_ALIKE = {"broker": "place", "address": "place", "path": "place", "url": "place", "file": "place", "user": "person"}
+_ALIKE = {
+    "broker": "place",
+    "place": "broker",
+    "address": "place",
+    "path": "place",
+    "url": "place",
+    "file": "place",
+    "user": "person",
+}
 
 
 @dataclass(slots=True)
@@ -245,9 +254,8 @@ def _store(name: str, table: _Table) -> StoreConfig:
     store = StoreConfig(
         name=usual.name,
         kind=usual.kind,
-        place=table.take("place", _place_of(table, "place"), None),
+        **(_of_pinot(table) if usual.kind == "pinot" else _of_others(table)),
         password_file=_password_file(table),
-        master=table.take("master", text, None),
         snapshot=cast("Snapshot", table.take("snapshot", one_of("none", "day"), "none")),
         timeout=table.take("timeout", span, usual.timeout),
         max_running=table.take("max_running", count, usual.max_running),
@@ -258,7 +266,26 @@ def _store(name: str, table: _Table) -> StoreConfig:
         raise InvalidParameter(f"place in {table.title}", None, f"given for {store.kind}")
     if store.master is not None and store.kind != "spark":
         raise InvalidParameter(f"master in {table.title}", store.master, "left out unless the kind is spark")
+    if store.kind == "pinot":
+        # Whether its keys go together; no machine is asked.
+        address_of(store, "any")
     return store
+
+
+def _of_others(table: _Table) -> dict[str, Any]:
+    return {
+        "place": table.take("place", _place_of(table, "place"), None),
+        "master": table.take("master", text, None),
+    }
+
+
+def _of_pinot(table: _Table) -> dict[str, Any]:
+    return {
+        "place": table.need("broker", broker),
+        "controller": table.take("controller", controller, None),
+        "user": table.take("user", text, None),
+        "ca_file": table.take("ca_file", lambda value: table.folder / text(value), None),
+    }
 
 
 def _dataset(name: str, table: _Table) -> DatasetConfig:

@@ -1,0 +1,136 @@
+"""Private answers from Pinot beside its raw query, in one run: `make bench-pinot` prints the tables.
+
+A private cluster on this machine, tables of 100,000 and 1,000,000 rows in four segments on two servers. The raw query
+is the same GROUP BY on a connection that is kept, unchecked. Times are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import statistics
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from report import lasting, seconds, show
+
+from hushcount.app.answer import answer
+from hushcount.app.request import Options, make_request
+from hushcount.app.setting import passing_setting
+from hushcount.engines.pinot.engine import PinotEngine, open_pinot
+from hushcount.engines.pinot.table import Asked
+from hushcount.model.queries import Question
+from tests.pinot import Cluster, running_cluster
+
+# Rows, people and items.
+SIZES = ((100_000, 20_000, 2_000), (1_000_000, 150_000, 2_000))
+COUNTRIES, SEGMENTS = 10, 4
+WARMING = 10
+RAW = (
+    'SELECT "item", DISTINCTCOUNT("user") FROM "{table}"{where} GROUP BY "item" '
+    'ORDER BY DISTINCTCOUNT("user") DESC, "item" LIMIT 21'
+)
+CHOSEN = " WHERE \"country\" = 'c3'"
+# What is counted by Pinot alone, and what is counted here from rows.
+ASKED: tuple[tuple[str, Question, Options], ...] = (
+    ("top 20, unknown-gumbel", "top", {"k": 20, "method": "unknown-gumbel"}),
+    ("count, pcr", "count", {"method": "pcr"}),
+)
+FROM_ROWS: tuple[tuple[str, Question, Options], ...] = (
+    ("count (ntm)", "count", {}),
+    ("vocab (ladder)", "vocab", {}),
+)
+
+
+def load(cluster: Cluster, rows: int, people: int, items: int) -> str:
+    """A table of made-up rows, items by Zipf's law; its name."""
+    chance, table = np.random.default_rng(1), f"rows{rows}"
+    cluster.make_table(table, {"user": "STRING", "item": "STRING", "country": "STRING"})
+    for segment in range(SEGMENTS):
+        part = rows // SEGMENTS
+        user, item = chance.integers(0, people, part), np.minimum(chance.zipf(1.3, part), items)
+        country = chance.integers(0, COUNTRIES, part)
+        lines = "".join(f"u{u},i{i},c{c}\n" for u, i, c in zip(user, item, country, strict=True))
+        cluster.push_file(table, f"{table}_{segment}", ("user,item,country\n" + lines).encode(), "csv")
+    cluster.wait_for(table, rows)
+    return table
+
+
+def medians(times: int, work: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+    """Seconds that several things take, in turn, so that a busy moment is everybody's; after runs that warm Java up."""
+    for _ in range(WARMING):
+        for one in work.values():
+            one()
+    taken = [{name: seconds(one) for name, one in work.items()} for _ in range(times)]
+    return {name: statistics.median(turn[name] for turn in taken) for name in work}
+
+
+def measure(cluster: Cluster, table: str, *, times: int) -> None:
+    """Raw and private, with a filter and without; then what the checks take, by part; then what is read as rows."""
+    engine = open_pinot(cluster.address(table))
+    connection = http.client.HTTPConnection("127.0.0.1", cluster.ports["broker"], timeout=120)
+
+    def raw(where: str) -> None:
+        body = {"sql": RAW.format(table=table, where=where), "queryOptions": "minServerGroupTrimSize=-1"}
+        connection.request("POST", "/query/sql", json.dumps(body), {"Content-Type": "application/json"})
+        assert not json.loads(connection.getresponse().read())["exceptions"]  # noqa: S101
+
+    rows = []
+    filtered: Options = {"where": "country = 'c3'"}
+    everything: Options = {}
+    for name, where, option in (("one country in ten", CHOSEN, filtered), ("all rows", "", everything)):
+        private = {title: partial(ask, engine, question, {**options, **option}) for title, question, options in ASKED}
+        found = medians(times, {"raw": partial(raw, where), **private})
+        plain = found.pop("raw")
+        rows.append([f"raw query, {name}", lasting(plain), "", ""])
+        for title, spent in found.items():
+            more = lasting(max(0.0, spent - 1.5 * plain))
+            rows.append([f"  {title}", lasting(spent), f"{spent / plain:.2f}", more])
+    show(f"{table}: private beside raw", ["", "time", "ratio", "beyond 1.5 x raw"], rows)
+    found = medians(times, parts(engine, table))
+    show(f"{table}: the checks by part, one country in ten", ["", "time"], [[t, lasting(s)] for t, s in found.items()])
+    read = [
+        [title, lasting(seconds(partial(ask, engine, question, options)))] for title, question, options in FROM_ROWS
+    ]
+    show(f"{table}: counted here, from rows", ["", "time"], read)
+    connection.close()
+    engine.close()
+
+
+def parts(engine: PinotEngine, name: str) -> dict[str, Callable[[], object]]:
+    """What one checked answer is made of."""
+    table: Any = vars(engine)["_table"]  # its parts are not for others
+    columns = {column.name: column for column in table.state.columns}
+    asked = Asked(person=columns["user"], item=columns["item"], where=CHOSEN.removeprefix(" WHERE "))
+    plan = f"EXPLAIN PLAN FOR {RAW.format(table=name, where=CHOSEN)}"
+    total = table._distinct(asked)  # noqa: SLF001
+    return {
+        "state of the table, once (of two)": table.look,
+        "number of items, for the LIMIT": lambda: table._distinct(asked),  # noqa: SLF001
+        "plan": lambda: table._ask(plan),  # noqa: SLF001
+        f"plan and groups, a fifth of {total:,} items": lambda: table._grouped(asked, total // 5 + 1, total),  # noqa: SLF001
+    }
+
+
+def ask(engine: PinotEngine, question: Question, options: Options) -> None:
+    """One private answer, from checking to receipt, without a ledger."""
+    answer(
+        make_request(question, user="user", item="item", options={**options, "fresh": True}), engine, passing_setting()
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="Private answers from Pinot beside its raw query.")
+    parser.add_argument("--quick", action="store_true", help="the smaller table only, and few runs")
+    said = parser.parse_args()
+    with running_cluster(groups=100_000_000, flags=()) as cluster:
+        for size in SIZES[:1] if said.quick else SIZES:
+            measure(cluster, load(cluster, *size), times=5 if said.quick else 25)
+
+
+if __name__ == "__main__":
+    main()

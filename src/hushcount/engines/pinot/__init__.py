@@ -1,0 +1,1 @@
+"""Private answers from a table of Apache Pinot: complete and proven so, or refused."""

@@ -1,0 +1,331 @@
+"""Every way in which Pinot answers in part is provoked on a live cluster, and refused, never answered wrongly.
+
+A twin that trusts what Pinot says of its own answers is asked beside it, and is wrong.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import shutil
+import threading
+import time
+from contextlib import contextmanager
+from ipaddress import ip_address
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from hushcount.engines.pinot import complete
+from hushcount.engines.pinot.engine import open_pinot
+from hushcount.errors import HushcountError, InvalidParameter, StoreFailed, StoreIncomplete
+from hushcount.model.queries import Selection
+from tests.conformance.engines.plain import rows
+from tests.pinot import GROUPS, get, post, shared_cluster
+
+SELECTION = Selection(user="user", item="item")
+KINDS = {"user": "STRING", "item": "STRING"}
+DECOYS = 5100
+
+
+def refused_at(ask):
+    """The point that refuses a question."""
+    with pytest.raises(StoreIncomplete) as caught:
+        ask()
+    assert "user" not in str(caught.value).replace("user and", "").replace("that user", "")
+    return caught.value.point
+
+
+@contextmanager
+def opened(address):
+    """A table, closed afterwards."""
+    engine = open_pinot(address)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def trimmed():
+    """A table in which the item that most people have is the last on either server: six people, three on each.
+
+    Every server holds thousands of items of its own that four people have.
+    """
+    shared = shared_cluster()
+    parts = [
+        [{"user": f"u{n}", "item": f"decoy {side} {item}"} for item in range(DECOYS) for n in range(4)]
+        + [{"user": f"only {side} {n}", "item": "hidden"} for n in range(3)]
+        for side in range(2)
+    ]
+    return shared.load("trimmed", KINDS, *parts)
+
+
+def twin(sql, **options):
+    """The rows that a twin takes, which trusts the flags alone."""
+    told = shared_cluster().ask(sql, **options)
+    assert told["exceptions"] == []
+    assert told["numServersResponded"] == told["numServersQueried"] > 0
+    assert told["numGroupsLimitReached"] is False
+    return told["resultTable"]["rows"]
+
+
+def test_trimmed_groups_are_not_lost(trimmed, monkeypatch):
+    """Servers trim by default, without a word; the twin misses the largest item. Ours has it under hostile options."""
+    asked = (
+        'SELECT "item", DISTINCTCOUNT("user") FROM "trimmed" GROUP BY "item" '
+        'ORDER BY DISTINCTCOUNT("user") DESC, "item" LIMIT 3'
+    )
+    wrong = twin(asked)
+    hostile = "minServerGroupTrimSize=5;minSegmentGroupTrimSize=5"
+    with opened(trimmed) as engine:
+        found = engine.histogram(SELECTION, top=3)
+        monkeypatch.setattr(complete, "_TRIMS", hostile)
+        again = engine.histogram(SELECTION, top=3)
+
+    assert [count for _, count in wrong] == [4, 4, 4]
+    assert rows(found) == rows(again)
+    assert found.items.tolist()[0] == "hidden"
+    assert found.counts.tolist() == [6, 4, 4]
+
+
+def test_a_limit_of_groups_is_refused_where_it_is_reached():
+    """Of more items than servers count in a segment; few groups of the same table are answered."""
+    shared = shared_cluster()
+    parts = [[{"user": f"u{n % 50}", "item": f"{side} {n}"} for n in range(GROUPS + 1)] for side in range(2)]
+    with opened(shared.load("many", KINDS, *parts)) as engine:
+        point = refused_at(lambda: engine.histogram(SELECTION, top=3))
+        few = engine.histogram(Selection(user="item", item="user"), top=1)
+
+    assert point == 3
+    assert few.counts.tolist() == [2 * (GROUPS // 50) + 2]
+
+
+def test_a_timeout_is_refused(trimmed, monkeypatch):
+    """Pinot gives up after a millisecond."""
+    monkeypatch.setattr(complete, "options", lambda _: "timeoutMs=1")
+    with opened(trimmed) as engine:
+        assert refused_at(lambda: engine.histogram(SELECTION, top=3)) == 2
+
+
+def test_a_server_that_is_disabled_is_refused():
+    """Its segments are offline; enabled again, the same question is answered."""
+    shared = shared_cluster()
+    parts = [[{"user": f"u{side}", "item": "a"}] for side in range(2)]
+    address = shared.load("disabled", KINDS, *parts)
+    [server] = get(f"{shared.controller}/tables/disabled/idealstate")["OFFLINE"]["disabled_1"]
+    with opened(address) as engine:
+        before = rows(engine.histogram(SELECTION, top=3))
+        try:
+            post(f"{shared.controller}/instances/{server}/state", "disable", kind="text/plain")
+            _until(lambda: shared.ask('SELECT COUNT(*) FROM "disabled"')["totalDocs"] < 2)
+            points = {refused_at(lambda: engine.histogram(SELECTION, top=3)), refused_at(lambda: open_pinot(address))}
+        finally:
+            post(f"{shared.controller}/instances/{server}/state", "enable", kind="text/plain")
+        shared.wait_for("disabled", 2)
+        after = _eventually(lambda: rows(engine.histogram(SELECTION, top=3)))
+
+    assert points == {11}
+    assert before == after == (["a"], [2], True)
+
+
+def test_a_segment_in_error_is_refused():
+    """A server that finds its file broken, here and in the deep store, leaves the segment in ERROR and goes on."""
+    shared = shared_cluster()
+    address = shared.load("broken", KINDS, *[[{"user": f"u{side}", "item": "a"}] for side in range(2)])
+    [server] = get(f"{shared.controller}/tables/broken/idealstate")["OFFLINE"]["broken_1"]
+    number = 1 if server.endswith(f"_{shared.ports['net1']}") else 2
+    state = f"{shared.controller}/instances/{server}/state"
+    post(state, "disable", kind="text/plain")
+    try:
+        _until(lambda: _seen(shared, "broken_1", server) in {None, "OFFLINE"})
+        shutil.rmtree(shared.folder / f"server{number}" / "index" / "broken_OFFLINE" / "broken_1")
+        (shared.folder / "controller" / "broken" / "broken_1").write_bytes(b"no segment")
+    finally:
+        post(state, "enable", kind="text/plain")
+    _until(lambda: _seen(shared, "broken_1", server) == "ERROR")
+
+    assert refused_at(lambda: open_pinot(address)) == 11
+
+
+def _seen(shared, segment, server):
+    view = get(f"{shared.controller}/tables/broken/externalview")["OFFLINE"] or {}
+    return view.get(segment, {}).get(server)
+
+
+def test_a_table_without_segments_is_refused():
+    """And so is one whose settings rewrite statements, or leave out segments."""
+    shared = shared_cluster()
+    shared.make_table("empty", KINDS)
+    shared.make_table("rewriting", KINDS, query={"useApproximateFunction": True})
+    shared.make_table("pruning", KINDS, routing={"segmentPrunerTypes": ["time"]})
+
+    assert refused_at(lambda: open_pinot(shared.address("empty"))) == 11
+    assert refused_at(lambda: open_pinot(shared.address("rewriting"))) == 7
+    assert refused_at(lambda: open_pinot(shared.address("no_such_table"))) == 7
+    with pytest.raises(StoreIncomplete):
+        open_pinot(shared.address("pruning"))
+
+
+def test_replacement_under_load_is_refused_or_whole():
+    """While a segment is replaced again and again, every answer is that of the version that it goes by."""
+    shared = shared_cluster()
+    # As many rows in either: only checksums tell them apart.
+    few, many = ([{"user": f"u{n % people}", "item": "a"} for n in range(7)] for people in (1, 7))
+    address = shared.load("replaced", KINDS, few, [{"user": "other", "item": "a"}])
+    over = threading.Event()
+
+    def replace_again():
+        for turn in itertools.cycle(range(2)):
+            if over.is_set():
+                return
+            shared.push("replaced", "replaced_0", few if turn else many)
+            # So long that a question fits between two of them, now and then.
+            over.wait(0.3)
+
+    pushing = threading.Thread(target=replace_again, daemon=True)
+    pushing.start()
+    told, refusals = {}, 0
+    end = time.monotonic() + 60
+    while (len(told) < 2 or not refusals) and time.monotonic() < end:
+        try:
+            with opened(address) as engine:
+                version = engine.fingerprint(b"k")
+                count = engine.histogram(SELECTION, top=1).counts.tolist()[0]
+        except StoreIncomplete:
+            refusals += 1
+        else:
+            told.setdefault(version, set()).add(count)
+    over.set()
+    pushing.join()
+
+    assert refusals
+    assert all(len(counts) == 1 for counts in told.values())
+    assert {count for counts in told.values() for count in counts} == {2, 8}
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory):
+    """Two more brokers: one that estimates; one that lowers limits, speaks TLS and lets in who has the password."""
+    shared, folder = shared_cluster(), tmp_path_factory.mktemp("tls")
+    _certificates(folder)
+    address = shared.load("public", {**KINDS, "country": "STRING"}, *[_people(side) for side in range(2)])
+    rights = "pinot.broker.access.control"
+    tls = "pinot.broker.tls"
+    settings = {
+        "pinot.broker.enable.query.limit.override": "true",
+        "pinot.broker.query.response.limit": "50",
+        f"{rights}.class": "org.apache.pinot.broker.broker.BasicAuthAccessControlFactory",
+        f"{rights}.principals": "layer",
+        f"{rights}.principals.layer.password": "hunter2",
+        f"{rights}.principals.layer.tables": "public",
+        f"{rights}.principals.layer.permissions": "READ",
+        "pinot.broker.client.access.protocols": "https",
+        **{f"{tls}.{store}.path": str(folder / "store.p12") for store in ("keystore", "truststore")},
+        **{f"{tls}.{store}.password": "changeit" for store in ("keystore", "truststore")},
+        **{f"{tls}.{store}.type": "PKCS12" for store in ("keystore", "truststore")},
+    }
+    estimating = shared.begin_broker("estimating", **{"pinot.broker.use.approximate.function": "true"})
+    strict = shared.begin_broker("strict", secure=True, **settings)
+    shared.wait_for_broker("estimating")
+    shared.wait_for_broker("strict", ca_file=folder / "ca.pem")
+    yield {"plain": address, "estimating": estimating, "strict": strict, "folder": folder}
+    for name in ("estimating", "strict"):
+        shared.daemons.pop(name).kill()
+
+
+def _people(side):
+    return [
+        {"user": f"u{n}", "item": f"i{n % 100}", "country": f"c{n % 3}"} for n in range(side * 200, side * 200 + 200)
+    ]
+
+
+def _certificates(folder):
+    """A certificate of loopback that signs itself, for Java and for us."""
+    from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(7)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "ca.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    locked = serialization.BestAvailableEncryption(b"changeit")
+    (folder / "store.p12").write_bytes(serialize_key_and_certificates(b"broker", key, made, None, locked))
+
+
+def test_an_estimating_broker_is_refused(brokers):
+    """It counts by sketches; only the name of a column tells."""
+    shared = shared_cluster()
+    with opened(shared.address("public", broker=brokers["estimating"])) as engine:
+        assert refused_at(lambda: engine.histogram(SELECTION, top=3)) == 8
+
+
+def test_a_broker_behind_tls_and_a_password(brokers):
+    """It answers who has the password; a lowered LIMIT, a wrong password and a stranger's certificate are refused."""
+    shared, folder = shared_cluster(), brokers["folder"]
+    for name, password in (("right", "hunter2"), ("wrong", "hunter3")):
+        (folder / name).write_text(f"{password}\n", encoding="utf-8")
+
+    def address(**more):
+        said = {"controller": f"http://127.0.0.1:{shared.ports['controller']}", "ca_file": folder / "ca.pem", **more}
+        who = "layer@" if "password_file" in said else ""
+        words = "&".join(f"{name}={value}" for name, value in said.items() if value is not None)
+        return f"pinots://{who}127.0.0.1:{brokers['strict']}/public?{words}"
+
+    few = Selection(user="user", item="country")
+    with opened(address(password_file=folder / "right")) as engine, opened(brokers["plain"]) as plain:
+        assert rows(engine.histogram(few, top=5)) == rows(plain.histogram(few, top=5))
+        assert refused_at(lambda: engine.histogram(SELECTION, top=60)) == 9
+    for denied in (address(password_file=folder / "wrong"), address()):
+        with opened(denied) as engine:
+            with pytest.raises(StoreIncomplete, match="Access was denied") as caught:
+                engine.histogram(few, top=5)
+
+            assert caught.value.point == 2
+            assert "hunter" not in str(caught.value)
+    with opened(address(ca_file=None)) as engine, pytest.raises(StoreFailed, match="certificate of the broker"):
+        engine.histogram(few, top=5)
+
+
+def test_nothing_but_refusals_leaves_a_dead_cluster():
+    """A port that nobody listens at, and a broker that answers for the controller."""
+    shared = shared_cluster()
+    with pytest.raises(StoreFailed, match="the controller"):
+        open_pinot("pinot://127.0.0.1:9/t?controller=127.0.0.1:9")
+    with pytest.raises(HushcountError):
+        open_pinot(f"pinot://127.0.0.1:{shared.ports['broker']}/t?controller=127.0.0.1:{shared.ports['broker']}")
+    with pytest.raises(InvalidParameter):
+        open_pinot("pinot://127.0.0.1/a;b")
+
+
+def _until(ready):
+    """Wait for something that comes by itself."""
+    end = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def _eventually(ask):
+    """The answer, once it is no longer refused."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return ask()
+        except StoreIncomplete:
+            assert time.monotonic() < end
+            time.sleep(0.2)

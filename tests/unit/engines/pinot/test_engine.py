@@ -1,0 +1,293 @@
+"""The engine on a machine that says what a test wants: states, versions, and what is refused before it is asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hushcount.engines.filters import grammar
+from hushcount.engines.pinot import engine as engine_module
+from hushcount.engines.pinot.engine import open_pinot
+from hushcount.errors import InvalidInput, InvalidParameter, StoreFailed, StoreIncomplete, UnknownColumn, UnsafeFilter
+from hushcount.model.inputs import Bound
+from hushcount.model.queries import Selection, TextItems
+from tests.unit.engines.pinot.scripted import scripted
+from tests.unit.engines.pinot.test_complete import sample
+
+SELECTION = Selection(user="user", item="item")
+SCHEMA = {
+    "dimensionFieldSpecs": [
+        {"name": "user", "dataType": "STRING"},
+        {"name": "item", "dataType": "STRING", "defaultNullValue": "nothing"},
+        {"name": "age", "dataType": "INT"},
+        {"name": "tags", "dataType": "STRING", "singleValueField": False},
+        {"name": "yes", "dataType": "BOOLEAN"},
+        {"name": "share", "dataType": "DOUBLE"},
+    ],
+    "metricFieldSpecs": [{"name": "clicks", "dataType": "LONG"}],
+    "dateTimeFieldSpecs": [{"name": "at", "dataType": "TIMESTAMP", "format": "1:MILLISECONDS:EPOCH"}],
+    "timeFieldSpec": {"incomingGranularitySpec": {"name": "day", "dataType": "INT"}},
+}
+SERVER = "Server_127.0.0.1_1"
+
+
+@pytest.fixture
+def machine():
+    """One machine in all roles, with a table of two segments of three rows each."""
+    with scripted() as made:
+        view = {"OFFLINE": {"t_0": {SERVER: "ONLINE"}, "t_1": {SERVER: "ONLINE"}}, "REALTIME": None}
+        crc = {"t_0": "11", "t_1": "22"}
+        metadata = {"segment.total.docs": "3", "segment.push.time": "5"}
+        made.says = {
+            "/tables/t": {"OFFLINE": {"tableName": "t_OFFLINE"}},
+            "/tables/t/schema": SCHEMA,
+            "/tables/t/idealstate": view,
+            "/tables/t/externalview": view,
+            f"/instances/{SERVER}": {"hostName": "127.0.0.1", "adminPort": made.port},
+            "/tables/t_OFFLINE/segments/crc": crc,
+            "/segments/t/t_0/metadata": {**metadata, "segment.crc": "11"},
+            "/segments/t/t_1/metadata": {**metadata, "segment.crc": "22"},
+        }
+        yield made
+
+
+@pytest.fixture
+def opened(machine):
+    """How to open the table of the machine; all are closed at the end."""
+    engines = []
+
+    def open_():
+        engines.append(open_pinot(f"pinot://127.0.0.1:{machine.port}/t?controller=127.0.0.1:{machine.port}&timeout=5"))
+        return engines[-1]
+
+    yield open_
+    for engine in engines:
+        engine.close()
+
+
+def answered(columns, types, *rows):
+    """A complete answer."""
+    told = sample("0.11.0", "complete")
+    schema = {"columnNames": columns, "columnDataTypes": types}
+    counters = {"numSegmentsQueried": 2, "numSegmentsProcessed": 2, "totalDocs": 6}
+    return {**told, **counters, "resultTable": {"dataSchema": schema, "rows": list(rows)}}
+
+
+def test_columns_have_kinds(opened):
+    """By Pinot's types; several values in a cell are nested."""
+    kinds = {column.name: column.kind for column in opened().describe().columns}
+
+    assert kinds == {
+        "user": "text",
+        "item": "text",
+        "age": "integer",
+        "tags": "nested",
+        "yes": "boolean",
+        "share": "other",
+        "clicks": "integer",
+        "at": "moment",
+        "day": "integer",
+    }
+
+
+def test_the_version_is_that_of_segments_and_columns(machine, opened):
+    """Pushing the same again does not change it; other rows or another schema do."""
+    first = opened().fingerprint(b"k")
+    machine.says["/segments/t/t_0/metadata"]["segment.refresh.time"] = "9"
+    again = opened().fingerprint(b"k")
+    machine.says["/tables/t/schema"] = {**SCHEMA, "metricFieldSpecs": []}
+    columns = opened().fingerprint(b"k")
+    machine.says["/tables/t_OFFLINE/segments/crc"] = {"t_0": "11", "t_1": "23"}
+    machine.says["/segments/t/t_1/metadata"]["segment.crc"] = "23"
+    rows = opened().fingerprint(b"k")
+
+    assert first == again
+    assert len({first, columns, rows}) == 3
+
+
+def test_an_open_table_is_about_one_state(machine, opened):
+    """One that was pushed anew is refused, also if it holds the same again: it may have been another meanwhile."""
+    engine = opened()
+    engine.fingerprint(b"k")
+    nothing = answered(["distinctcount(item)"], ["INT"], [0])
+
+    def pushed_meanwhile(_):
+        machine.says["/segments/t/t_0/metadata"]["segment.refresh.time"] = "9"
+        return nothing
+
+    machine.says["/query/sql"] = nothing
+    assert engine.histogram(SELECTION, top=3).items.tolist() == []
+    machine.says["/query/sql"] = pushed_meanwhile
+    for ask in (lambda: engine.histogram(SELECTION, top=3), lambda: engine.fingerprint(b"k")):
+        with pytest.raises(StoreIncomplete, match="changed meanwhile") as caught:
+            ask()
+
+        assert caught.value.point == 11
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "point"),
+    [
+        ("/tables/t", {"REALTIME": {}}, 7),
+        ("/tables/t", {}, 7),
+        ("/tables/t", (404, {}), 7),
+        ("/tables/t/idealstate", (404, {}), 11),
+        ("/tables/t_OFFLINE/segments/crc", (404, {}), 11),
+        ("/tables/t/externalview", {"OFFLINE": None, "REALTIME": None}, 11),
+        ("/tables/t/idealstate", {"OFFLINE": {}, "REALTIME": None}, 11),
+        ("/tables/t_OFFLINE/segments/crc", {"t_0": "11"}, 11),
+        ("/tables/t_OFFLINE/segments/crc", {"t_0": "11", "t_1": "23"}, 11),
+        ("/tables/t_OFFLINE/segments/crc", (500, {}), 11),
+        (f"/instances/{SERVER}", {"hostName": "127.0.0.1", "adminPort": 1}, 11),
+        (f"/instances/{SERVER}", {}, 11),
+        ("/segments/t/t_1/metadata", {"segment.crc": "23"}, 11),
+        ("/segments/t/t_1/metadata", {"segment.crc": "22"}, 11),
+        ("/segments/t/t_1/metadata", [], 11),
+    ],
+)
+def test_a_state_that_is_not_whole_refuses(machine, opened, path, said, point):
+    """Before anything is read, and so before anything is charged."""
+    machine.says[path] = said
+    with pytest.raises(StoreIncomplete) as caught:
+        opened()
+
+    assert caught.value.point == point
+
+
+def test_all_segments_are_told_at_once_where_that_may_be_asked(machine, opened):
+    """The same state, in one answer; one that lists other segments is refused."""
+    one_by_one = opened().fingerprint(b"k")
+    nodes = [
+        {"id": name, "simpleFields": machine.says.pop(f"/segments/t/{name}/metadata"), "mapFields": {}}
+        for name in ("t_1", "t_0")
+    ]
+    machine.says |= {"/cluster/info": {"clusterName": "pinot"}, "/zk/getChildren": nodes}
+    engine = opened()
+
+    assert engine.fingerprint(b"k") == one_by_one
+    assert any("path=%2Fpinot%2FPROPERTYSTORE%2FSEGMENTS%2Ft_OFFLINE" in path for path, _, _ in machine.heard)
+    machine.says["/zk/getChildren"] = nodes[:1]
+    with pytest.raises(StoreIncomplete, match="lists of segments differ"):
+        engine.fingerprint(b"k")
+
+
+def test_a_controller_that_is_away_is_told(machine, opened):
+    """It is not incomplete, it failed."""
+    machine.says["/tables/t"] = (500, {})
+    with pytest.raises(StoreFailed, match="the controller of Pinot answered with HTTP 500"):
+        opened()
+
+
+def test_odd_names_are_refused(machine, opened):
+    """Those that quotes cannot hold, and Pinot's own."""
+    for name in ('a"b', "a\nb", "$segmentName", "a\\b", ""):
+        machine.says["/tables/t/schema"] = {"dimensionFieldSpecs": [{"name": name, "dataType": "STRING"}]}
+        with pytest.raises(InvalidInput, match="rename it in the schema"):
+            opened()
+
+
+@pytest.mark.parametrize("item", ["share", "at", "tags"])
+def test_only_plain_values_are_counted(opened, item):
+    """Other types have no text that is the same everywhere."""
+    for selection in (Selection(user="user", item=item), Selection(user=item, item="item")):
+        with pytest.raises(InvalidInput):
+            opened().validate(selection)
+
+
+@pytest.mark.parametrize(
+    ("where", "error"),
+    [
+        ("share > 1.5", UnsafeFilter),
+        ("user > 1", UnsafeFilter),
+        ("user = DATE '2024-01-01'", UnsafeFilter),
+        ("yes IS NULL", UnsafeFilter),
+        ("at IS NULL", UnsafeFilter),
+        ("clicks IS NULL", UnsafeFilter),
+        ("age > 1e17", UnsafeFilter),
+        ("tags = 'a'", UnsafeFilter),
+        ("usr = 'a'", UnknownColumn),
+    ],
+)
+def test_filters_that_pinot_cannot_answer_are_refused(opened, where, error):
+    """Before anything is charged."""
+    with pytest.raises(error):
+        opened().validate(replace(SELECTION, where=grammar.read(where)))
+
+
+def test_a_filter_that_nothing_passes_asks_nobody(machine, opened):
+    """Its answer is known: nothing."""
+    never = replace(SELECTION, where=grammar.read("age > 99999999999"))
+    engine = opened()
+
+    assert engine.histogram(never, top=3).items.tolist() == []
+    assert engine.histogram(never).of(np.array(["a"], dtype=object)).tolist() == [0]
+    assert engine.incidence(never).items.tolist() == []
+    assert not [path for path, _, _ in machine.heard if path == "/query/sql"]
+
+
+def test_large_tables_are_not_read_row_by_row(opened, monkeypatch):
+    """Lists, caps, words and bounds are refused with the way out; the identity is that of the segments."""
+    engine = opened()
+    engine.validate_lists()
+    monkeypatch.setattr(engine_module, "MOST_ROWS", 5)
+    words = Selection(user="user", item=TextItems(column="item"))
+    for ask in (
+        engine.validate_lists,
+        lambda: engine.validate(words),
+        lambda: engine.validate(replace(SELECTION, per_item_cap=2)),
+        lambda: engine.incidence(SELECTION),
+        lambda: engine.histogram(SELECTION, bound=Bound(max_items=1, salt=b"s")),
+    ):
+        with pytest.raises(InvalidParameter, match="engine='spark'"):
+            ask()
+
+    engine.validate(SELECTION)
+    assert engine.rows_identity(b"k") == engine.rows_identity(b"k") != engine.rows_identity(b"l")
+
+
+def test_rows_that_are_not_all_there_are_refused(machine, opened):
+    """A page of fewer rows than were counted, and pages that do not add up."""
+    counts = iter([6, 6, 6, 5])
+
+    def say(body):
+        sql = json.loads(body)["sql"]
+        if "COUNT" in sql:
+            return answered(["count(*)"], ["LONG"], [next(counts)])
+        return answered(["user", "item"], ["STRING", "STRING"], *[["ann", "a"]] * 5)
+
+    machine.says["/query/sql"] = say
+    engine, points = opened(), []
+    for _ in range(2):
+        with pytest.raises(StoreIncomplete) as caught:
+            engine.incidence(SELECTION)
+        points.append(caught.value.point)
+
+    assert points == [10, 10]
+
+
+def test_an_approximate_count_of_items_is_refused(machine, opened):
+    """It decides the LIMIT, so it must be exact."""
+    machine.says["/query/sql"] = answered(["distinctcounthll(item)"], ["LONG"], [3])
+    with pytest.raises(StoreIncomplete) as caught:
+        opened().histogram(SELECTION, top=3)
+
+    assert caught.value.point == 8
+
+
+def test_many_may_ask_at_once(machine, opened):
+    """Each has a connection of its own."""
+    machine.says["/query/sql"] = answered(["distinctcount(item)"], ["INT"], [0])
+    engine, found = opened(), []
+    threads = [
+        threading.Thread(target=lambda: found.append(engine.histogram(SELECTION, top=3).complete)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert found == [True] * 8

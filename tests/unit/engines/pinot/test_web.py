@@ -1,0 +1,111 @@
+"""HTTP to Pinot's machines: connections are kept, failures are told in our own words, a password is in one header."""
+
+from __future__ import annotations
+
+import base64
+import socket
+
+import pytest
+
+from hushcount.engines.pinot.address import Machine, parse
+from hushcount.engines.pinot.web import Web
+from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
+from tests.unit.engines.pinot.scripted import scripted
+
+
+@pytest.fixture
+def machine():
+    """A machine that says something under /fine."""
+    with scripted() as made:
+        made.says = {"/fine": {"a": 1}, "/denied": (403, {}), "/broken": (500, b"private words"), "/text": b"private"}
+        yield made
+
+
+def opened(machine, **more):
+    """Connections to it, and what they call it."""
+    said = "".join(f"&{name}={value}" for name, value in more.items())
+    who = "ann@" if "password_file" in more else ""
+    web = Web(parse(f"pinot://{who}127.0.0.1:{machine.port}/t?controller=127.0.0.1:{machine.port}{said}"))
+    return web, Machine(role="the broker", host="127.0.0.1", port=machine.port)
+
+
+def test_a_connection_is_used_again(machine):
+    """Ten questions, one connection; none after closing."""
+    web, broker = opened(machine)
+    found = [web.get(broker, "/fine") for _ in range(5)] + [web.post(broker, "/fine", {"x": 2}) for _ in range(5)]
+    nothing = web.get(broker, "/none")
+    web.close()
+
+    assert found == [{"a": 1}] * 10
+    assert nothing is None
+    assert machine.connections == 1
+    assert machine.heard[-2][2] == b'{"x": 2}'
+    with pytest.raises(UnreadableSource, match="was closed"):
+        web.get(broker, "/fine")
+
+
+def test_a_connection_that_was_closed_meanwhile_is_replaced(machine):
+    """As after a machine was started anew: nobody notices."""
+    machine.hangs_up = True
+    web, broker = opened(machine)
+    found = [web.get(broker, "/fine") for _ in range(3)]
+    web.close()
+
+    assert found == [{"a": 1}] * 3
+    assert machine.connections == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("/denied", "denies access"), ("/broken", "HTTP 500"), ("/text", "not answer with JSON")],
+)
+def test_failures_are_told_in_our_own_words(machine, path, words):
+    """A machine's words may quote values; nothing of them is attached either."""
+    web, broker = opened(machine)
+    with pytest.raises(StoreFailed, match=words) as caught:
+        web.get(broker, path)
+    web.close()
+
+    assert "private" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_a_machine_that_is_away_is_told():
+    """Nobody listens; or somebody does and says nothing."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        broker = Machine(role="the broker", host="127.0.0.1", port=port)
+        web = Web(parse(f"pinot://127.0.0.1:{port}/t?timeout=0.2"))
+        with pytest.raises(StoreFailed, match="cannot be reached") as caught:
+            web.get(broker, "/fine")
+        silent.listen()
+        with pytest.raises(StoreTimeout, match=r"within 0.2 s"):
+            web.get(broker, "/fine")
+        web.close()
+
+    assert caught.value.__context__ is None
+
+
+def test_a_password_is_sent_in_one_header(machine, tmp_path):
+    """It is read from its file, and is in no text of ours."""
+    (tmp_path / "p").write_text("hunter2\n", encoding="utf-8")
+    web, broker = opened(machine, password_file=tmp_path / "p")
+    web.get(broker, "/fine")
+    web.close()
+    sent = machine.heard[-1][1]["Authorization"]
+
+    assert base64.b64decode(sent.removeprefix("Basic ")) == b"ann:hunter2"
+    assert "hunter2" not in repr(web)
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path):
+    """A password that is missing or empty, certificates that are none."""
+    (tmp_path / "empty").touch()
+    for name in ("none", "empty"):
+        with pytest.raises(UnreadableSource, match="check password_file"):
+            Web(parse(f"pinot://ann@127.0.0.1/t?password_file={tmp_path / name}"))
+    for name in ("none", "empty"):
+        with pytest.raises(UnreadableSource, match="ca_file"):
+            Web(parse(f"pinots://b/t?ca_file={tmp_path / name}"))
