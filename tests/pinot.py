@@ -20,7 +20,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -144,8 +144,8 @@ class Cluster:
         self.daemons["pinot"] = self.run("pinot", *manager, *reached, heap="1g")
         self._wait(lambda: get(f"{self.controller}/health"))
         self.start_second()
-        for name in ("broker", "admin1"):
-            self._wait(lambda port=self.ports[name]: get(f"http://127.0.0.1:{port}/health"))
+        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['broker']}/health"))
+        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['admin1']}/health"))
 
     def start_second(self) -> None:
         """The second server, for the first time or again."""
@@ -384,7 +384,7 @@ def shared_cluster() -> Cluster:
 
 @cache
 def _shared(programs: Path) -> Cluster:
-    running = running_cluster(programs)
-    cluster = running.__enter__()
-    RUNNING[0].config.add_cleanup(lambda: running.__exit__(None, None, None))
+    started = ExitStack()
+    cluster = started.enter_context(running_cluster(programs))
+    RUNNING[0].config.add_cleanup(started.close)
     return cluster
