@@ -214,32 +214,21 @@ class PostgresDatabase:
             LedgerUnavailable: the server answers and does not let us in, which waiting does not change.
         """
         try:
-            return self._connect()
+            return _connect(self._driver, self._address)
         except self._driver.OperationalError:
-            if not self._answers():
+            if not _answers(self._driver, self._address):
                 raise
         # It may have come up in between: what it says now counts.
         try:
-            return self._connect()
+            return _connect(self._driver, self._address)
         except self._driver.OperationalError as error:
-            if not self._answers() or any(words in str(error) for words in _PASSING):
+            if not _answers(self._driver, self._address) or any(words in str(error) for words in _PASSING):
                 raise
         # Outside of the handler: the server's words are not kept, which may tell of the address.
         raise LedgerUnavailable(
             "the ledger in PostgreSQL cannot be used: the server is there and does not let us in. Check the user, the "
             "password and the name of the database. Nothing was charged."
         )
-
-    def _connect(self) -> psycopg.Connection[Row]:
-        made: psycopg.Connection[Row] = self._driver.connect(
-            self._address, autocommit=True, connect_timeout=_CONNECT_SECONDS
-        )
-        return made
-
-    def _answers(self) -> bool:
-        """Whether the server takes connections, by its own code: one that starts or stops does not."""
-        address = self._driver.conninfo.make_conninfo(self._address, connect_timeout=_CONNECT_SECONDS)
-        return bool(self._driver.pq.PGconn.ping(address.encode()) == self._driver.pq.Ping.OK)
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -357,6 +346,17 @@ class PostgresTransaction:
                 "the ledger in PostgreSQL took back what was to be written; repeat it with the same key."
             )
         return [rows for rows, _ in said[len(before) : len(before) + len(statements)]]
+
+
+def _connect(driver: Any, address: str) -> psycopg.Connection[Row]:  # noqa: ANN401 (the module)
+    made: psycopg.Connection[Row] = driver.connect(address, autocommit=True, connect_timeout=_CONNECT_SECONDS)
+    return made
+
+
+def _answers(driver: Any, address: str) -> bool:  # noqa: ANN401 (the module)
+    """Whether the server takes connections, by its own code: one that starts or stops does not."""
+    timed = driver.conninfo.make_conninfo(address, connect_timeout=_CONNECT_SECONDS)
+    return bool(driver.pq.PGconn.ping(timed.encode()) == driver.pq.Ping.OK)
 
 
 def _load_driver() -> Any:  # noqa: ANN401 (the module, imported only where it is used)
