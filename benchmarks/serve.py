@@ -204,6 +204,21 @@ def releases(caller: Caller, log: Path, *, factor: float, more: float) -> None:
     show(f"fresh release over ({factor:.2f} raw + {more:.0f} ms)", statistics.median(fresh) / allowed, goal="<= 1")
 
 
+def refusals(caller: Caller) -> float:
+    """How long it takes to say that a question does not fit; the limit is taken back afterwards."""
+    mine = {"dataset": "events", "analyst": caller.call("GET", "/v1/me")[1]["name"]}
+    _must(caller.call("PUT", "/v1/limits", {**mine, "releases": "0.01"}))
+
+    def refused(place: int) -> None:
+        status, body = caller.release(_top(900 + place), f"x{place}")
+        if (status, body.get("code")) != (403, "budget-exhausted"):
+            raise RuntimeError(body)
+
+    taken = median(refused, 30)
+    _must(caller.call("PUT", "/v1/limits", {**mine, "none": True}))
+    return taken
+
+
 def on_a_file(folder: Path, log: Path) -> None:
     """Everything that is told of one worker with a ledger in a file."""
     with _served(folder, log, str(folder / "l.db"), home="home") as server:
@@ -213,6 +228,7 @@ def on_a_file(folder: Path, log: Path) -> None:
         repeat = median(lambda place: _must(caller.release(_top(10), f"r{place}")), 50)
         show("repeat, ms", repeat, goal="<= 10")
         show("estimate, ms", median(lambda _: _must(caller.call("POST", "/v1/queries", _top(10))), 50), goal="<= 5")
+        show("refusal, ms", refusals(caller), goal="<= 10")
         status, body = caller.release(_top(10), "f0")
         _must((status, body))
         path = f"/v1/releases/{body['release']['id']}"

@@ -42,7 +42,10 @@ class MemoryStore:
                 self._connection.execute("ROLLBACK")
                 raise
 
-    reading = upgrading = jotting = writing
+    reading = glancing = upgrading = jotting = writing
+
+    def await_disk(self) -> None:
+        """Nothing is ever there."""
 
     def scrub(self) -> None:
         """Memory keeps nothing that was taken out."""
