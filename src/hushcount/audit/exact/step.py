@@ -59,7 +59,7 @@ class Effort:
     stop_when_broken: bool
 
 
-QUICK = Effort(runs=400, runs_on_lists=150, runs_for_a_law=300, missing=1e-6, stop_when_broken=True)
+QUICK = Effort(runs=400, runs_on_lists=150, runs_for_a_law=500, missing=1e-6, stop_when_broken=True)
 FULL = Effort(runs=5000, runs_on_lists=1500, runs_for_a_law=3000, missing=1e-7, stop_when_broken=False)
 
 
