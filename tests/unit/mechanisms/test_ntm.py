@@ -175,7 +175,7 @@ def thin(people, *, kinds):
 
 
 def test_names_too_few_for_what_is_left_are_peeled():
-    """Six hundred people with lists of forty: after the first names the rest is peeled, for more counts than without."""
+    """Six hundred people with lists of forty: after the first names the rest is peeled, for more counts than else."""
     few, blind = thin(600, kinds=5000), plan_ntm(BUDGET, settings=Settings(few=math.inf))
     runs = {plan: [run_ntm(few, plan, SeededSource(seed)) for seed in range(8)] for plan in (PLAN, blind)}
     peeled = ["one by one" in (outcome.remark or "") for outcome in runs[PLAN]]
