@@ -166,6 +166,28 @@ def test_a_crowd_too_small_for_names_is_peeled():
     assert "one by one" in outcome.remark
 
 
+def thin(people, *, kinds):
+    """Long lists of items by Zipf's law: a few that many people have, and a long tail."""
+    chance = np.random.default_rng(11)
+    weights = np.cumsum(1 / np.arange(1, kinds + 1))
+    held = np.searchsorted(weights, chance.random(40 * people) * weights[-1])
+    return incidence(np.repeat(np.arange(people), 40), [f"item {item:04}" for item in held.tolist()])
+
+
+def test_names_too_few_for_what_is_left_are_peeled():
+    """Six hundred people with lists of forty: after the first names the rest is peeled, for more counts than else."""
+    few, blind = thin(600, kinds=5000), plan_ntm(BUDGET, settings=Settings(few=math.inf))
+    runs = {plan: [run_ntm(few, plan, SeededSource(seed)) for seed in range(8)] for plan in (PLAN, blind)}
+    peeled = ["one by one" in (outcome.remark or "") for outcome in runs[PLAN]]
+    shown = {plan: np.mean([len(outcome.items) for outcome in runs[plan]]) for plan in runs}
+
+    assert sum(peeled) >= 5
+    assert shown[PLAN] > shown[blind]
+    assert "one by one" not in (run_ntm(thin(20_000, kinds=5000), PLAN, SeededSource(1)).remark or "")
+    # Forty items are few, and there are no others.
+    assert "one by one" not in (run_ntm(town(8000, 40, long_lists=0), PLAN, SeededSource(1)).remark or "")
+
+
 def test_nothing_named_is_peeled_too():
     """Without the crowd's warning, naming that finds nothing leaves the rest of the budget to peeling."""
     blind = plan_ntm(BUDGET, shares=replace(Shares(), crowd=Fraction(0)))

@@ -14,7 +14,7 @@ from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
 from hushcount.mechanisms.counts.ntm_estimates import combine
 from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm
 from hushcount.mechanisms.counts.ntm_shape import Shape, shape_of
-from hushcount.mechanisms.counts.pcr_batched import peel_counts, small_pcr_batched
+from hushcount.mechanisms.counts.pcr_batched import peel_counts, peeling_rho, small_pcr_batched
 from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.ranking import rank
@@ -28,6 +28,8 @@ from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
 from hushcount.noise.widths import half_width
 
+# Where naming reaches items of so small a share of all people, few names mean that there are few items.
+_REACHED = 0.05
 # More names are looked for only while what is there could be measured with so much to spare.
 _SPARE = 1.5
 _PEELED = "Lists are so long, or people so few, that counts were found one by one instead of named and then measured."
@@ -37,8 +39,9 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     """Name items in rounds, then measure them all together, twice, under a clip that is chosen privately.
 
     1. One number says how much an item would weigh that everybody had. If naming needs too large a share of it, counts
-       are peeled instead, as `pcr-batched` does, with all that is left; so they are if nothing is named.
-    2. Rounds name items, and the mean count of what each named is measured.
+       are peeled instead, as `pcr-batched` does, with all that is left.
+    2. Rounds name items, and the mean count of what each named is measured. If nothing was named, or so little that
+       what is left could peel it several times over though rarer items could not be named, counts are peeled with that.
     3. A first choice, of how many of them to count and of how much of a person's list may count; where all are kept and
        there is room, one or two rounds more.
     4. Rough counts; a second choice from what they predict; final counts with all that is left. Both are combined.
@@ -66,10 +69,11 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     first candidate has the smallest radius that clips nobody.
     """
     course = Course(incidence=incidence, plan=plan, noise=noise, purse=Purse(plan.rho, plan.delta))
-    if plan.crowd and plan.crowded * course.crowd() < plan.rounds[plan.first - 1].threshold:
+    needs, crowd = plan.rounds[plan.first - 1].threshold, course.crowd() if plan.crowd else math.inf
+    if plan.crowded * crowd < needs:
         return _peeled(course)
     groups = _named(course, [], range(plan.first))
-    if not groups:
+    if not groups or (needs > _REACHED * crowd and _few(course, groups)):
         return _peeled(course)
     shape, rho = _shape(groups, plan), plan.rough
     if not rho:
@@ -90,6 +94,12 @@ def _named(course: Course, groups: list[Group], rounds: range) -> list[Group]:
         found = course.name(number, groups)
         groups = groups if found is None else [*groups, found]
     return groups
+
+
+def _few(course: Course, groups: list[Group]) -> bool:
+    """Whether so few items were named, for their counts, that peeling reaches further down than naming did."""
+    needed = math.fsum(len(group.items) * peeling_rho(course.plan.peeling, group.mean) for group in groups)
+    return float(course.purse.rho) >= course.plan.few * needed
 
 
 def _more_names(course: Course, groups: list[Group], kept: float) -> list[Group]:
@@ -228,6 +238,7 @@ def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
         run=run_ntm,
         expect=expect_ntm,
         small=small,
+        version=3,
     )
 
 
@@ -236,7 +247,7 @@ def _small(budget: Budget, *, clips: bool, relative_error: float) -> NtmPlan:
 
     These few are one round, one choice of three, and one measurement, of two steps for each item.
     """
-    coarse = Settings(lists=4, crowded=1e6, finest=4, ladder=Ladder(steps=2))
+    coarse = Settings(lists=4, crowded=1e6, few=math.inf, finest=4, ladder=Ladder(steps=2))
     if isinstance(budget, EpsilonBudget):
         plan = plan_ntm(budget, clips=clips, relative_error=relative_error, settings=coarse)
         return replace(plan, peeling=small_pcr_batched(budget, Facts(relative_error=relative_error)))

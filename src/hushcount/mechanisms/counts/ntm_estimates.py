@@ -84,7 +84,7 @@ def _table() -> tuple[float, ...]:
 
 
 def _reach(ratio: float) -> float:
-    return _solved(lambda z: tail(z) + tail(z + ratio) - _MISSED, 1.6, 2.0)
+    return _solved(lambda z: tail(z) + tail(z + ratio) - _MISSED, 1.6, 2.0, steps=40)
 
 
 def lower_end(count: float, bar: float, stddev: float, *, reach: float) -> int:
@@ -100,13 +100,14 @@ def lower_end(count: float, bar: float, stddev: float, *, reach: float) -> int:
     missed, deepest = tail(reach), count / stddev
     if above <= 0 or tail(deepest) > missed * tail(deepest - above):
         return 0
-    down = _solved(lambda x: tail(x) - missed * tail(x - above), reach, deepest)
+    # A millionth of a deviation is enough for a whole number of people, and thousands of rows may be near the bar.
+    down = _solved(lambda x: tail(x) - missed * tail(x - above), reach, deepest, steps=24)
     return max(0, math.floor(count - down * stddev))
 
 
-def _solved(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function is zero between two places, rounded up."""
-    for _ in range(40):
+def _solved(falling: Callable[[float], float], low: float, high: float, *, steps: int) -> float:
+    """Where a falling function is zero between two places, rounded up; each step halves what is left between them."""
+    for _ in range(steps):
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)
     return high

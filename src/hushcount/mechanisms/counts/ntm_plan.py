@@ -64,6 +64,7 @@ class NtmPlan:
         rough_noise: the noise aimed at in rough counts, as a share of the count.
         spread: how far, as a share, a count is thought to be from the mean of its group before it was measured.
         crowded: naming is given up if an item needs more than this share of all people, as far as they weigh.
+        few: naming is given up after its first rounds if all that was named could be peeled so many times over.
         dropped: a count is not shown if its noise is so many times what was aimed at.
         finest: no grid of a measurement has more bits.
         peeling: what is done instead of naming.
@@ -77,6 +78,7 @@ class NtmPlan:
     rough_noise: float
     spread: float
     crowded: float
+    few: float
     dropped: float
     finest: int
     rounds: tuple[UnionPlan, ...]
@@ -116,6 +118,7 @@ class Settings:
     rough_noise: float = 0.2
     spread: float = 0.7
     crowded: float = 0.45
+    few: float = 4.0
     dropped: float = 1.3
     finest: int = 24
     lists: int = _LISTS
@@ -161,6 +164,7 @@ def plan_ntm(
         rough_noise=fixed.rough_noise,
         spread=fixed.spread,
         crowded=fixed.crowded,
+        few=fixed.few,
         dropped=fixed.dropped,
         finest=fixed.finest,
         rounds=rounds,

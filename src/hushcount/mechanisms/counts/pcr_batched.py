@@ -105,6 +105,12 @@ def level_variance(plan: BatchedPlan, level: int) -> Fraction:
     return (Fraction(plan.relative_error / _MARGIN * smallest) * plan.per_item_cap) ** 2
 
 
+def peeling_rho(plan: BatchedPlan, count: float) -> float:
+    """About what it costs to pick an item of this count and to count it as well as is wanted, with no cap."""
+    odds = _odds(plan, plan.levels - 1)
+    return (odds**2 / 8 + (_MARGIN / plan.relative_error) ** 2 / 2) / count**2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peeled:
     """Counts that were picked one after another: their items, values and noise, and the cut-off of the last level."""
