@@ -61,7 +61,7 @@ def load(cluster: Cluster, rows: int, people: int, items: int) -> str:
 
 def medians(times: int, work: Mapping[str, Callable[[], object]]) -> dict[str, float]:
     """Seconds that several things take, in turn, so that a busy moment is everybody's; after runs that warm Java up."""
-    for _ in range(WARMING):
+    for _ in range(min(WARMING, times)):
         for one in work.values():
             one()
     taken = [{name: seconds(one) for name, one in work.items()} for _ in range(times)]
@@ -125,11 +125,13 @@ def ask(engine: PinotEngine, question: Question, options: Options) -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="Private answers from Pinot beside its raw query.")
-    parser.add_argument("--quick", action="store_true", help="the smaller table only, and few runs")
+    parser.add_argument("--rows", type=int, help="only the table of so many rows")
+    parser.add_argument("--times", type=int, default=25, help="how often each is measured")
     said = parser.parse_args()
     with running_cluster(groups=100_000_000, flags=()) as cluster:
-        for size in SIZES[:1] if said.quick else SIZES:
-            measure(cluster, load(cluster, *size), times=5 if said.quick else 25)
+        for rows, people, items in SIZES:
+            if said.rows in {None, rows}:
+                measure(cluster, load(cluster, rows, people, items), times=said.times)
 
 
 if __name__ == "__main__":

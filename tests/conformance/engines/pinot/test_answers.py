@@ -35,6 +35,7 @@ SEARCH = settings(
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture],
 )
+FILLINGS = ("null", -(2**63))
 MANY = {
     # Ties between texts that Java, Python and numbers put in different orders.
     "user": ["ann", "ann", "bob", "bob", "eve", "eve", "dan", "dan", None, "zoe"],
@@ -57,6 +58,8 @@ MANY = {
 def test_answers_agree(columns, cap, top, norm, bound):
     """People per item or capped rows, all items or the largest or listed ones, bounded lists, weights, identities."""
     assume(columns["user"])
+    # What Pinot fills gaps with is missing, whoever wrote it: see below.
+    assume(not any(value in FILLINGS for values in columns.values() for value in values))
     ours, theirs = open_columns(columns), ReferenceEngine(columns)
     capped = replace(SELECTION, per_item_cap=cap)
     rule = UniformWeights(bound=bound, norm=norm, share="held")
@@ -93,7 +96,7 @@ def test_ties_at_the_end_of_what_is_fetched_agree():
 @given(columns=tables(items=("few texts", "integer")), bound=BOUNDS, clipped=clips())
 def test_clipped_sums_agree(columns, bound, clipped):
     """What clips leave and take, what an item of everybody weighs, listed pairs and the largest counts."""
-    assume(columns["user"])
+    assume(columns["user"] and not any(value in FILLINGS for values in columns.values() for value in values))
     ranked, chosen = clipped
     rule = UniformWeights(bound=bound, norm=2, share="held")
     ours, theirs = open_columns(columns).incidence(SELECTION), ReferenceEngine(columns).incidence(SELECTION)
