@@ -1,4 +1,4 @@
-"""The suite itself: without Java or Maven the tests of Pinot cannot go missing unseen, and only marked tests start it."""
+"""The suite itself: without Java or Maven tests of Pinot cannot go missing unseen, and only marked tests start it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def test_missing_programs_are_told(monkeypatch):
 def test_programs_are_looked_for_before_they_are_fetched(monkeypatch, tmp_path):
     """A folder that is whole is taken as it is; without Maven, or without Java, nothing is fetched."""
     monkeypatch.setenv("HUSHCOUNT_PINOT", str(tmp_path / "jars"))
+    monkeypatch.setattr(pinot, "find_java", lambda: tmp_path / "java")
     monkeypatch.setattr(pinot.shutil, "which", lambda _: None)
     without_maven = pinot.find_programs()
     (tmp_path / "jars").mkdir()
