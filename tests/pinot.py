@@ -86,7 +86,7 @@ def _fetch(folder: Path) -> None:
 def need_pinot() -> Path:
     """Fail a test that is not known to be one of Pinot; skip one where there is no Java or Maven, or in CI fail it."""
     if any(item.get_closest_marker("pinot") is None for item in RUNNING):
-        pytest.fail("this test starts Pinot: put it into a folder named pinot, or into a file test_pinot.py")
+        pytest.fail("this test starts Pinot: put it into tests/integration/pinot or tests/conformance/engines/pinot")
     found = find_programs()
     if found is None:
         if IN_CI:
