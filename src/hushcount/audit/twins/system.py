@@ -128,8 +128,11 @@ def _ask_by_typed_name(
 
 def _ask_by_size(question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]) -> Release:
     """A product whose versions are sizes and dates of files."""
-    path = Path(str(source))
-    stamp = f"{path.stat().st_size} {path.stat().st_mtime_ns}" if path.exists() else str(source)
+    # A relation is shown as a table, which no file system takes for a name.
+    stamp = str(source)
+    if isinstance(source, str | Path) and Path(source).exists():
+        found = Path(source).stat()
+        stamp = f"{found.st_size} {found.st_mtime_ns}"
     return ask(question, source, options, version=stamp, folder=place.get("folder"))
 
 

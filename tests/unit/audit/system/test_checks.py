@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from hushcount.audit.system.canaries import Heard
+from hushcount.audit.system.changes import look_at_changes
 from hushcount.audit.system.checks import SYSTEM_CHECKS, SYSTEM_FALSE_ALARM, run_check
 from hushcount.audit.system.product import ITEM, Pinned, Product, Said, ask, workspace, write_csv
 from hushcount.audit.system.timing import rank_correlation
@@ -196,3 +197,12 @@ def test_rank_correlation():
 def test_false_alarms_are_rare_by_design():
     """The system checks have a thousandth of the share that the whole audit may have."""
     assert SYSTEM_FALSE_ALARM <= 1e-6
+
+
+def test_versions_by_size_and_date_are_told_apart_in_every_kind_of_place():
+    """The broken variant answers about relations too, which have no name, and is caught for a wrong version."""
+    (twin,) = [one for one in SYSTEM_TWINS if one.name == "versions by size and date"]
+    found = look_at_changes(twin.product, quick=False)
+
+    assert not found.holds
+    assert "VERSION" in found.measured
