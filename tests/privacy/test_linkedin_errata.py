@@ -18,9 +18,8 @@ from hushcount.accounting import basic, units, zcdp
 from hushcount.audit.twins import formulas
 from hushcount.mechanisms.counts.known_domain import plan_known_laplace, run_known_laplace
 from hushcount.mechanisms.counts.unknown_domain import difference_tail, plan_unknown_laplace
-from hushcount.mechanisms.ranking import bottom_odds, rank
+from hushcount.mechanisms.ranking import bottom_odds, place_call, rank
 from hushcount.mechanisms.table import MECHANISMS, find
-from hushcount.mechanisms.topk import unknown_domain
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, plan_known_gumbel, run_known_gumbel
 from hushcount.mechanisms.topk.unknown_domain import plan_unknown_gumbel, run_unknown_gumbel, unknown_gumbel_at
 from hushcount.model.budgets import epsilon_budget, rho_budget
@@ -124,12 +123,8 @@ def test_erratum_2_subtracted_gumbel_noise_is_the_exponential_mechanism():
 
 def drawn_places(counts, k: int, rows: int, runs: int) -> Counter[int]:
     """The places that the library draws at epsilon = 1."""
-    plan = unknown_gumbel_at(Decimal(1), Decimal("0.1"), Facts(k=k), rows=rows)
-    top = rank(as_histogram(counts), rows)
-    return Counter(
-        unknown_domain._threshold_place(top, plan, SeededSource(seed))  # noqa: SLF001  the step under test
-        for seed in range(runs)
-    )
+    call = place_call(rank(as_histogram(counts), rows), k, epsilon=Fraction(1), cap=1, purpose="unknown-gumbel/place")
+    return Counter(k + int(SeededSource(seed).perform(call)[0]) for seed in range(runs))
 
 
 @pytest.mark.parametrize(("k", "rows"), [(1, 4), (2, 5)])

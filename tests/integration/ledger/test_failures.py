@@ -166,9 +166,7 @@ def test_a_read_only_server_is_told(server_store):
     with psycopg.connect(server_store.place, autocommit=True) as connection:
         connection.execute("ALTER DATABASE postgres SET default_transaction_read_only = on")
     try:
-        again = postgres.PostgresDatabase.__new__(postgres.PostgresDatabase)
-        again.__dict__.update(ledger._database.__dict__, _mine=threading.local(), _all=[])  # noqa: SLF001
-        reader = server_store.over(again)
+        reader = server_store.over(server_store.database())
         with pytest.raises(LedgerUnavailable, match="does not take writes"):
             reader.reserve(ask("r"))
 
