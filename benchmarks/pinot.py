@@ -18,7 +18,8 @@ import numpy as np
 from report import lasting, seconds, show
 
 from hushcount.app.answer import answer
-from hushcount.app.request import Options, make_request
+from hushcount.app.options import Options
+from hushcount.app.request import make_request
 from hushcount.app.setting import passing_setting
 from hushcount.engines.pinot.engine import PinotEngine, open_pinot
 from hushcount.engines.pinot.table import Asked

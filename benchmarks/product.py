@@ -15,7 +15,8 @@ from logs import data_folder, plain_query
 from report import Effort, lasting, show
 
 from hushcount.app.answer import answer
-from hushcount.app.request import Options, make_request
+from hushcount.app.options import Options
+from hushcount.app.request import make_request
 from hushcount.app.setting import passing_setting
 from hushcount.app.wiring import open_engine
 from hushcount.model.queries import Question

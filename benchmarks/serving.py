@@ -18,7 +18,8 @@ import numpy as np
 from report import Effort, lasting, seconds, show
 
 from hushcount.app.answer import answer
-from hushcount.app.request import Options, make_request
+from hushcount.app.options import Options
+from hushcount.app.request import make_request
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.setup.config import StoreConfig

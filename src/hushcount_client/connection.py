@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -54,26 +54,36 @@ class Connection:
 
     line: Line
 
-    def count(self, dataset: str, *, item: str | None = None, **options: Unpack[Options]) -> Release:
+    def count(self, dataset: str, *, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
         """How many people have each item. See `Options` for everything that can be said."""
         return self._answer("count", dataset, item=item, options=options)
 
-    def top(self, dataset: str, *, item: str | None = None, **options: Unpack[Options]) -> Release:
+    def top(self, dataset: str, *, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
         """The k items that most people have; `k` must be given."""
         return self._answer("top", dataset, item=item, options=options)
 
-    def vocab(self, dataset: str, *, item: str | None = None, **options: Unpack[Options]) -> Release:
+    def vocab(self, dataset: str, *, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
         """Which items may be named at all, without counts."""
         return self._answer("vocab", dataset, item=item, options=options)
 
     def estimate(
-        self, dataset: str, *, item: str | None = None, question: Question = "count", **options: Unpack[Options]
+        self,
+        dataset: str,
+        *,
+        item: str | Sequence[str] | None = None,
+        question: Question = "count",
+        **options: Unpack[Options],
     ) -> Estimate:
         """What a question would cost at most and how accurate its answer would be. Free; the data is not read."""
         return _made(read_estimate, self._try_out("estimate", question, dataset, item=item, options=options))
 
     def rehearse(
-        self, dataset: str, *, item: str | None = None, question: Question = "count", **options: Unpack[Options]
+        self,
+        dataset: str,
+        *,
+        item: str | Sequence[str] | None = None,
+        question: Question = "count",
+        **options: Unpack[Options],
     ) -> Release:
         """The question answered on an invented table that looks like the data. Free, and it says nothing of anybody."""
         reply = self._try_out("rehearse", question, dataset, item=item, options=options)
@@ -115,14 +125,18 @@ class Connection:
         reply = _perform(Call(method="DELETE", path=f"{QUERIES}/{quote(query_id, safe='')}"), self.line)
         return reply.form() if reply.body else {}
 
-    def _answer(self, question: Question, dataset: str, *, item: str | None, options: Options) -> Release:
+    def _answer(
+        self, question: Question, dataset: str, *, item: str | Sequence[str] | None, options: Options
+    ) -> Release:
         body = make_body("release", question, dataset, item=item, options=options)
         key = require_key(options.get("key") or new_key())
         with under(key):
             asked = Asked(body=body, key=key, say=options.get("say") or (lambda _: None))
-            return self._with_receipt(ask(asked, self.line))
+            return _grouped(self._with_receipt(ask(asked, self.line)), options)
 
-    def _try_out(self, mode: Mode, question: Question, dataset: str, *, item: str | None, options: Options) -> Reply:
+    def _try_out(
+        self, mode: Mode, question: Question, dataset: str, *, item: str | Sequence[str] | None, options: Options
+    ) -> Reply:
         body = make_body(mode, question, dataset, item=item, options=options)
         return _perform(Call(method="POST", path=QUERIES, body=body), self.line)
 
@@ -133,6 +147,11 @@ class Connection:
             return release
         path = f"/v1/releases/{require_id(release.id, reply)}/receipt"
         return replace(release, receipt=_get(path, self.line).form())
+
+
+def _grouped(release: Release, options: Options) -> Release:
+    by = options.get("by", ())
+    return release.grouped(1 if isinstance(by, str) else len(by)) if by else release
 
 
 def _get(path: str, line: Line) -> Reply:

@@ -24,14 +24,20 @@ class Options(TypedDict, total=False):
     Attributes:
         text: a text column whose words are the items (instead of `item`).
         ngrams: shortest and longest run of words that is an item, as (1, 3) or "1-3".
-        lower: fold case away in text; on unless said otherwise.
+        by: further columns of the item, before the others; the answer is sorted by them.
+        timezone: by whose clock `day(column)` and the like begin, such as "Europe/Berlin"; UTC unless said otherwise.
+        date_format: how moments are written in a text, such as "%d/%m/%Y %H:%M", if not as ISO 8601; "seconds" or
+            "milliseconds" if they are numbers since 1970.
+        trim: leave off white space at both ends of items.
+        lower: fold case away; on for words unless said otherwise, off for other items.
         preset: "cautious", "standard" (the default) or "generous".
         error: wanted accuracy: "10%" of each count, or a number of people, from which the cost is solved.
         rho: what may be spent, instead of a preset; or
         epsilon: what may be spent, as (epsilon, delta).
         delta: the probability that a rare item of one person is named after all.
         where: a filter on rows, such as "country = 'NZ' AND day >= date('2026-01-01')".
-        keys: the public list of items, if there is one: a file with one item per line, or the items themselves.
+        keys: the public list of items, if there is one: a file with one item per line, or the items themselves; of
+            several columns, tuples.
         max_items_per_user: at most this many items are taken from each person.
         per_item_cap: how much one person may add to one count; 1 counts people.
         k: how many items `top` shows.
@@ -45,6 +51,10 @@ class Options(TypedDict, total=False):
 
     text: str
     ngrams: str | tuple[int, int]
+    by: str | Sequence[str]
+    timezone: str
+    date_format: str
+    trim: bool
     lower: bool
     preset: str
     error: str | float
@@ -52,7 +62,7 @@ class Options(TypedDict, total=False):
     epsilon: Number
     delta: Number
     where: str
-    keys: str | Path | Sequence[str]
+    keys: str | Path | Sequence[str] | Sequence[tuple[str, ...]]
     max_items_per_user: int
     per_item_cap: int
     k: int
@@ -83,7 +93,9 @@ def new_key() -> str:
     return str(uuid.uuid4())
 
 
-def make_body(mode: Mode, question: Question, dataset: str, *, item: str | None, options: Options) -> bytes:
+def make_body(
+    mode: Mode, question: Question, dataset: str, *, item: str | Sequence[str] | None, options: Options
+) -> bytes:
     """The body of a question.
 
     Raises:
@@ -144,10 +156,10 @@ def _written(said: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _listed(keys: str | Path | Sequence[str]) -> list[str]:
+def _listed(keys: str | Path | Sequence[str] | Sequence[tuple[str, ...]]) -> list[str | list[str]]:
     """The public list: the lines of a file, empty ones left out, or the items as they were handed over."""
     if not isinstance(keys, str | Path):
-        return [str(key) for key in keys]
+        return [key if isinstance(key, str) else list(map(str, key)) for key in keys]
     try:
         lines = Path(keys).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -7,23 +7,23 @@ import html
 import importlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hushcount_client.problems import InvalidOption
 
 _ROWS_IN_CARD = 20
-_COLUMNS = ("item", "count", "low", "high")
+_NUMBERS = ("count", "low", "high")
 # What a spreadsheet would run as a formula, as the server's own files have it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One released item; without counts where only names were asked for."""
+    """One released item, of several columns a tuple of its values; without counts where only names were asked for."""
 
-    item: str
+    item: str | tuple[str, ...]
     count: int | None = None
     low: int | None = None
     high: int | None = None
@@ -62,20 +62,34 @@ class Release:
         return len(self.rows)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name: item, and where there are counts also count, low and high.
+        """Columns by name: those of the item as they are in the data, and where there are counts count, low and high.
 
+        An item's column of one of these three names is called item_count, item_low or item_high.
         What is made up or only tracked has one more column that says so, whatever becomes of the table.
         """
-        columns: dict[str, list[Any]] = {
-            name: [getattr(row, name) for row in self.rows]
-            for name in _COLUMNS
-            if name == "item" or any(getattr(row, name) is not None for row in self.rows)
-        }
+        names = [f"item_{name}" if name in _NUMBERS else name for name in self.item_columns]
+        cells = list(map(_cells, self.rows))
+        columns: dict[str, list[Any]] = {name: [cell[n] for cell in cells] for n, name in enumerate(names)}
+        columns |= self.numbers()
         if self.made_up:
             columns["made_up"] = [True] * len(self)
         if not self.enforced:
             columns["tracked"] = [True] * len(self)
         return columns
+
+    def grouped(self, width: int) -> Release:
+        """The same rows by group: the first `width` columns of the item in the order of their texts, then as before."""
+        return replace(self, rows=tuple(sorted(self.rows, key=lambda row: _cells(row)[:width])))
+
+    @property
+    def item_columns(self) -> tuple[str, ...]:
+        """What the columns of the item are called."""
+        return tuple(map(str, self.receipt.get("columns") or ("item",)))
+
+    def numbers(self) -> dict[str, list[int]]:
+        """The columns count, low and high, where there are counts."""
+        held = {name: [getattr(row, name) for row in self.rows] for name in _NUMBERS}
+        return {name: values for name, values in held.items() if any(value is not None for value in values)}
 
     def to_pandas(self) -> Any:  # noqa: ANN401  pandas is not a dependency, so its types cannot be named here
         """A pandas data frame.
@@ -131,13 +145,13 @@ def read_release(form: Mapping[str, Any]) -> Release:
     inner = form.get("release", form)
     if inner.get("complete", True) is not True:
         raise ValueError("a part of an answer is none")
-    cutoff = inner.get("cutoff")
+    cutoff, receipt = inner.get("cutoff"), dict(inner.get("receipt") or {})
     return Release(
         id=str(inner.get("id") or ""),
-        rows=_rows(inner["rows"]),
+        rows=_rows(inner["rows"], len(receipt.get("columns") or ("item",)) if receipt else None),
         cutoff=None if cutoff is None else float(cutoff),
         notes=tuple(map(str, inner.get("notes") or ())),
-        receipt=dict(inner.get("receipt") or {}),
+        receipt=receipt,
         cost=dict(form.get("cost") or {}),
         left=dict(form["left"]) if form.get("left") is not None else None,
         enforced=inner.get("enforced", True) is True,
@@ -146,21 +160,26 @@ def read_release(form: Mapping[str, Any]) -> Release:
     )
 
 
-def columns_of(release: Release) -> dict[str, list[Any]]:
-    """The columns of the rows alone, without those that mark them."""
-    return {name: values for name, values in release.to_dict().items() if name in _COLUMNS}
-
-
-def _rows(rows: Any) -> tuple[Row, ...]:  # noqa: ANN401  what the server sent
+def _rows(rows: Any, width: int | None) -> tuple[Row, ...]:  # noqa: ANN401  what the server sent
     """Rows from row by row, or from column by column as the ledger stores them."""
     if isinstance(rows, dict):
         rows = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
-    made = tuple(Row(**{name: row[name] for name in _COLUMNS if name in row}) for row in rows)
-    for row in made:
-        values = list(asdict(row).values())
-        if not isinstance(values[0], str) or any(value is not None and type(value) is not int for value in values[1:]):
-            raise TypeError("no row")
+    return tuple(_row(row, width) for row in rows)
+
+
+def _row(row: Mapping[str, Any], width: int | None) -> Row:
+    numbers = {name: row[name] for name in _NUMBERS if name in row}
+    made = Row(item=row["item"] if isinstance(row["item"], str) else tuple(row["item"]), **numbers)
+    cells = _cells(made)
+    if width not in {None, len(cells)} or not all(isinstance(cell, str) for cell in cells):
+        raise TypeError("no item")
+    if any(value is not None and type(value) is not int for value in numbers.values()):
+        raise TypeError("no row")
     return made
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (row.item,) if isinstance(row.item, str) else row.item
 
 
 def _cell(value: object) -> object:

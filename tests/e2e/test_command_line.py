@@ -75,8 +75,11 @@ def test_json_is_rows_and_receipt(log):
     truth = true_counts(log)
 
     assert form["receipt"]["question"] == "count"
-    for item, count in zip(form["rows"]["item"], form["rows"]["count"], strict=True):
-        assert abs(count - truth[item]) < 2000
+    assert form["schema"] == 1
+    assert form["rows"]
+    for row in form["rows"]:
+        assert list(row) == ["article", "count", "low", "high"]
+        assert abs(row["count"] - truth[row["article"]]) < 2000
 
 
 def test_quiet_prints_rows_only(log):
@@ -297,3 +300,36 @@ def test_completion_is_there():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)  # noqa: S603
 
     assert "vocab" in done.stdout
+
+
+def test_pairs_and_days_are_asked_in_one_line(tmp_path):
+    """--by, --item, day(), a zone and a format: a table with the columns' own names, sorted by group."""
+    log = tmp_path / "orders.csv"
+    rows = [f"c{n},{'NZ' if n % 2 else 'FR'},{29 + n % 2}/03/2026 23:30" for n in range(600)]
+    log.write_text("\n".join(["customer,country,at", *rows]) + "\n", encoding="utf-8")
+    asked = ("count", log, "--user", "customer", "--by", "country", "--item", "day(at)", "--max-items-per-user", 1)
+    told = run(*asked, "--date-format", "%d/%m/%Y %H:%M", "--timezone", "Europe/Berlin").stdout
+    lines = [line.split() for line in told.splitlines()]
+
+    assert lines[0] == ["country", "day(at)", "people", "at", "least", "at", "most"]
+    assert [line[:2] for line in lines[1:3]] == [["FR", "2026-03-30"], ["NZ", "2026-03-31"]]
+    assert run(*asked, "--timezone", "Europe/Berlin", "--date-format", "%d/%m/%Y %H:%M", "--plot", tmp_path / "p.png")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--item", "article", "--ngrams", "2"), "ngrams = '2' cannot be used"),
+        (("--item", "article", "--keep-case"), "--keep-case is for --text"),
+        (("--text", "search", "--lower"), "--lower is for --item"),
+        (("--item", "article", "--timezone", "UTC"), "day(COLUMN)"),
+        (("--item", "article", "--rho", "1", "--rho", "2"), "--rho was said twice"),
+        (("--item", "article", "--item", "article"), "columns that differ"),
+    ],
+)
+def test_what_would_not_be_used_is_refused(log, words, told):
+    """With a word, and nothing is charged."""
+    done = CliRunner().invoke(main, ["count", str(log), "--user", "reader", *words])
+
+    assert done.exit_code != 0
+    assert told in done.output

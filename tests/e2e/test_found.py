@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from hushcount.app import answer
 from hushcount.app.charging import HELD
-from hushcount.app.request import read_list
+from hushcount.app.items import read_list
 from hushcount.cli.main import main
 from hushcount.errors import UnreadableSource
 
@@ -85,9 +85,9 @@ def test_twenty_keys_in_one_row_change_nothing(tmp_path):
     many = tmp_path / "many.jsonl"
     many.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
-    names = [json.loads(run("vocab", log, *ASK, "--json").stdout)["rows"]["item"] for log in (plain, many)]
+    names = [json.loads(run("vocab", log, *ASK, "--json").stdout)["rows"] for log in (plain, many)]
 
-    assert names[0] == names[1] == ["i0", "i1", "i2"]
+    assert names[0] == names[1] == [{"item": "i0"}, {"item": "i1"}, {"item": "i2"}]
 
 
 def test_a_limit_on_unasked_data_binds_every_name(tmp_path):
@@ -231,7 +231,8 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path):
     quiet = run("count", log, *ASK, "--quiet").stdout
     assert len(quiet.splitlines()) == 1
     assert quiet.count("\t") == 3
-    assert json.loads(run("count", log, *ASK, "--json").stdout)["rows"]["item"] == [evil]
+    (row,) = json.loads(run("count", log, *ASK, "--json").stdout)["rows"]
+    assert row["item"] == evil
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

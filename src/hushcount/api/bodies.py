@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from hushcount.model.queries import MOST_PARTS
+
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _NUMBER = r"^[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?$"
@@ -87,6 +89,10 @@ Moment: TypeAlias = Annotated[
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 Words: TypeAlias = Annotated[str, Field(min_length=1, max_length=2000)]
 Item: TypeAlias = Annotated[str, Field(max_length=10_000)]
+# A column, or several whose values together are the item; of a moment also `day(column)` and the like.
+Columns: TypeAlias = Name | Annotated[list[Name], Field(min_length=1, max_length=MOST_PARTS)]
+# An item of one column, or of several.
+Cell: TypeAlias = Item | Annotated[list[Item], Field(min_length=1, max_length=MOST_PARTS)]
 Question: TypeAlias = Literal["count", "top", "vocab"]
 Window: TypeAlias = Literal["day", "week", "month", "none"]
 Role: TypeAlias = Literal["owner", "analyst", "auditor", "reader", "program", "nobody"]
@@ -118,7 +124,11 @@ class Asked(Body):
 
     dataset: Name
     question: Question
-    item: Name | None = None
+    item: Columns | None = None
+    by: Columns | None = None
+    timezone: Name | None = None
+    date_format: Name | None = None
+    trim: bool | None = None
     text: Name | None = None
     ngrams: Annotated[str, BeforeValidator(_runs), Field(max_length=20)] | None = None
     lower: bool | None = None
@@ -128,7 +138,7 @@ class Asked(Body):
     epsilon: Exact | None = None
     delta: Exact | None = None
     where: Annotated[str, Field(max_length=10_000)] | None = None
-    keys: Annotated[list[Item], Field(fail_fast=True, max_length=100_000)] | None = None
+    keys: Annotated[list[Cell], Field(fail_fast=True, max_length=100_000)] | None = None
     max_items_per_user: Whole | None = None
     per_item_cap: Whole | None = None
     k: Whole | None = None
@@ -156,8 +166,8 @@ class Derivation(Body):
     """Arithmetic on released rows."""
 
     deed: Literal["sum", "difference", "share", "ratio"]
-    items: Annotated[list[Item], Field(fail_fast=True, min_length=1, max_length=1000)]
-    against: Annotated[list[Item], Field(fail_fast=True, max_length=1000)] = []
+    items: Annotated[list[Cell], Field(fail_fast=True, min_length=1, max_length=1000)]
+    against: Annotated[list[Cell], Field(fail_fast=True, max_length=1000)] = []
 
 
 class SavedQuestion(Body):

@@ -15,6 +15,7 @@ from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import light
 from hushcount.app.serving.questions.deriving import LEVEL, derive
 from hushcount.app.serving.questions.releases import Answered, receipt_form
+from hushcount.model.tuples import join
 
 router = signed_router("releases")
 _FOREVER = "private, immutable, max-age=31536000"
@@ -84,5 +85,8 @@ def _receipt(request: Request, name: str) -> Response:
 def _derived(request: Request, name: str, body: bodies.Derivation) -> Response:
     found = readable_release(request, name)
     request.state.dataset = found.dataset
-    made = derive(found.release, body.deed, body.items, against=body.against)
+    items, against = (
+        [one if isinstance(one, str) else join(one) for one in said] for said in (body.items, body.against)
+    )
+    made = derive(found.release, body.deed, items, against=against)
     return answer({"deed": body.deed, **asdict(made), "interval": {"level": LEVEL}, "cost": {"releases": 0}})

@@ -51,7 +51,10 @@ def write_rows(columns: dict[str, list[Any]], path: Path, receipt: Receipt) -> P
     require_format(path)
     import duckdb
 
-    table = {name: np.array(values, dtype=object if name == "item" else np.int64) for name, values in columns.items()}
+    table = {
+        name: np.array(values, dtype=np.int64 if name in {"count", "low", "high"} else object)
+        for name, values in columns.items()
+    }
     with duckdb.connect() as connection:
         connection.register("released", table)
         target = str(path).replace("'", "''")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.accountant import Accountant
+from hushcount.app.items import column_names
 from hushcount.app.planning import Planned
 from hushcount.mechanisms import table
 from hushcount.model.amounts import Number
@@ -36,6 +37,8 @@ class Receipt:
 
     `data_version` names the data to whoever holds the secret, and is another in every receipt: two of them tell nobody
     else whether the data changed (erratum 46).
+
+    `columns` are the names of the item's columns in the answer, as they are in the data.
 
     `noise_scale` is there if all rows have the same, `shown_above` if rows had to exceed a threshold to be shown.
     """
@@ -69,6 +72,7 @@ class Receipt:
     consistent: bool
     remark: str | None = None
     order: float | None = None
+    columns: tuple[str, ...] = ("item",)
 
     def to_json(self) -> str:
         """The receipt as JSON text, keys in a fixed order."""
@@ -85,7 +89,7 @@ class Receipt:
         unsaid = {"charged_rho": form.get("rho"), "charged_delta": form.get("delta")} | dict.fromkeys(
             ("noise_scale", "noise_bound", "shown_above", "remark", "order")
         )
-        said = {**unsaid, **form}
+        said = {**unsaid, **form, "columns": tuple(form.get("columns", ("item",)))}
         return Receipt(**{field.name: said[field.name] for field in fields(Receipt)})
 
     def to_text(self, *, numbers: bool = True) -> str:
@@ -103,6 +107,7 @@ def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetim
         question=planned.request.question,
         user=selection.user,
         item=planned.request.item_words(),
+        columns=column_names(selection.item),
         where=planned.request.filter_words(),
         per_item_cap=selection.per_item_cap,
         max_items_per_user=planned.plan.max_items,

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hushcount.app.items import listed
 from hushcount.app.paths import paths_exist, paths_of
-from hushcount.app.request import Request, listed
+from hushcount.app.request import Request
 from hushcount.app.setting import Setting
 from hushcount.engines.engine import Engine
 from hushcount.ledger.catalog import ColumnFacts, Dataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,13 @@ from hushcount.app.receipt import Receipt
 from hushcount.errors import InvalidParameter, MissingExtra
 from hushcount.model.costs import Cost
 from hushcount.model.inputs import Int64s, Items
+from hushcount.model.tuples import split
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROWS_IN_CARD = 20
+_NUMBERS = ("count", "low", "high")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +57,35 @@ class Release:
         return len(self.items)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name: item, and where there are counts also count, low and high."""
-        columns: dict[str, list[Any]] = {"item": self.items.tolist()}
-        for name, values in (("count", self.counts), ("low", self.low), ("high", self.high)):
-            if values is not None:
-                columns[name] = values.tolist()
-        return columns
+        """Columns by name: those of the item as they are in the data, and where there are counts count, low and high.
+
+        An item's column of one of these three names is called item_count, item_low or item_high.
+        """
+        names = [f"item_{name}" if name in _NUMBERS else name for name in self.receipt.columns]
+        tuples = [split(item, len(names)) for item in self.items.tolist()]
+        items: dict[str, list[Any]] = {name: [one[n] for one in tuples] for n, name in enumerate(names)}
+        return items | self.numbers()
+
+    def numbers(self) -> dict[str, list[int]]:
+        """The columns count, low and high, where there are counts."""
+        held = zip(_NUMBERS, (self.counts, self.low, self.high), strict=True)
+        return {name: values.tolist() for name, values in held if values is not None}
+
+    def grouped(self, width: int) -> Release:
+        """The same rows by group: the first `width` columns of the item in the order of their texts, then as before."""
+        groups = [split(item, len(self.receipt.columns))[:width] for item in self.items.tolist()]
+        order = sorted(range(len(self)), key=groups.__getitem__)
+
+        def sorted_by(values: Int64s | None) -> Int64s | None:
+            return None if values is None else values[order]
+
+        counts, low, high = map(sorted_by, (self.counts, self.low, self.high))
+        return replace(self, items=self.items[order], counts=counts, low=low, high=high)
 
     def to_bytes(self) -> bytes:
-        """The release as bytes: what the ledger stores and gives again to the same question."""
+        """The release as bytes: what the ledger stores and gives again to the same question; an item is one text."""
         form = {
-            "rows": self.to_dict(),
+            "rows": {"item": self.items.tolist(), **self.numbers()},
             "cutoff": self.cutoff,
             "cost": self.cost.to_json(),
             "receipt": asdict(self.receipt),
@@ -115,7 +135,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         columns = self.to_dict()
-        head = "".join(f"<th style='{_side(name)}'>{name}</th>" for name in columns)
+        head = "".join(f"<th style='{_side(name)}'>{html.escape(name)}</th>" for name in columns)
         rows = [
             "<tr>" + "".join(map(_cell, columns, row)) + "</tr>"
             for row in list(zip(*columns.values(), strict=True))[:_ROWS_IN_CARD]
@@ -127,7 +147,7 @@ class Release:
 
 
 def _side(column: str) -> str:
-    return f"text-align:{'left' if column == 'item' else 'right'};padding:2px 10px"
+    return f"text-align:{'right' if column in _NUMBERS else 'left'};padding:2px 10px"
 
 
 def _cell(column: str, value: object) -> str:

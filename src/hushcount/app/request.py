@@ -6,80 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
 
-import numpy as np
-
-from hushcount.app.paths import read_text
+from hushcount.app.items import make_items, public_items, tuple_words
+from hushcount.app.options import Options
 from hushcount.engines.filters import grammar
-from hushcount.errors import InvalidParameter, UnreadableSource
-from hushcount.model.amounts import Number
+from hushcount.errors import InvalidParameter
 from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, Budget, EpsilonBudget, epsilon_budget, rho_budget
 from hushcount.model.conditions import spell
 from hushcount.model.facts import Facts
-from hushcount.model.inputs import Items
-from hushcount.model.queries import Question, Selection, TextItems
-
-if TYPE_CHECKING:
-    from hushcount.app.setting import Setting
-
-
-class Options(TypedDict, total=False):
-    """The options of `count`, `top` and `vocab`; each may be left out.
-
-    Attributes:
-        text: a text column whose words are the items (instead of `item`).
-        ngrams: shortest and longest run of words that is an item, as (1, 3) or "1-3".
-        lower: fold case away in text; on unless said otherwise.
-        preset: "cautious", "standard" (the default) or "generous".
-        error: wanted accuracy: "10%" of each count, or a number of people, from which the cost is solved.
-        rho: what may be spent, instead of a preset; or
-        epsilon: what may be spent, as (epsilon, delta).
-        delta: the probability that a rare item of one person is named after all; 1e-6 unless said otherwise.
-        where: a filter on rows, such as "country = 'NZ' AND day >= date('2026-01-01')".
-        keys: the public list of items, if there is one: a file with one item per line, or the items themselves.
-        max_items_per_user: at most this many items are taken from each person.
-        per_item_cap: how much one person may add to one count; 1 counts people.
-        k: how many items `top` shows.
-        counts: whether `top` shows counts; on unless said otherwise.
-        method: a mechanism by name, instead of the chooser's.
-        engine: "duckdb" or "spark"; left out, what fits the source.
-        master: where Spark runs, such as "spark://host:7077"; left out, Spark's own setting or this machine.
-        table: the table, where the source is a database with several.
-        fresh: draw new noise, and pay again, instead of giving the same answer to the same question.
-        ledger: where spending is kept: a file or a PostgreSQL address; False for data that nobody needs protecting in.
-        dataset: the data set of the catalog that the data belongs to; a frame that may change needs one, or each of its
-            states is a data set of its own.
-        analyst: who asks, if not the user of this computer.
-        key: a name for this attempt: repeating a call that may have failed, with the same key, never pays twice.
-        setting: secret, ledger and who asks, opened before and shared by many calls, instead of `ledger` and `analyst`.
-    """
-
-    text: str
-    ngrams: str | tuple[int, int]
-    lower: bool
-    preset: str
-    error: str | float
-    rho: Number
-    epsilon: Number
-    delta: Number
-    where: str
-    keys: str | Path | Sequence[str]
-    max_items_per_user: int
-    per_item_cap: int
-    k: int
-    counts: bool
-    method: str
-    engine: str
-    master: str
-    table: str
-    fresh: bool
-    ledger: str | Path | Literal[False]
-    dataset: str
-    analyst: str
-    key: str
-    setting: Setting
+from hushcount.model.queries import Question, Selection, TextItems, TupleItems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +35,8 @@ class Request:
         item = self.selection.item
         if isinstance(item, str):
             return item
+        if isinstance(item, TupleItems):
+            return tuple_words(item)
         runs = "words" if item.longest == 1 else f"runs of {item.shortest} to {item.longest} words"
         return f"{runs} of {item.column}"
 
@@ -116,7 +53,7 @@ class Request:
             {
                 "question": self.question,
                 "user": self.selection.user,
-                "item": item if isinstance(item, str) else [item.column, item.shortest, item.longest, item.lower],
+                "item": _canonical_item(item),
                 "where": self.filter_words(),
                 "per_item_cap": self.selection.per_item_cap,
                 "max_items": self.facts.max_items,
@@ -132,7 +69,18 @@ class Request:
         )
 
 
-def make_request(question: Question, *, user: str, item: str | None, options: Options) -> Request:
+def _canonical_item(item: str | TextItems | TupleItems) -> object:
+    match item:
+        case str():
+            return item
+        case TextItems():
+            return [item.column, item.shortest, item.longest, item.lower]
+        case TupleItems():
+            parts = [[part.column, part.unit] for part in item.parts]
+            return {"parts": parts, "dress": [item.trim, item.lower], "clock": [item.zone, item.date_format]}
+
+
+def make_request(question: Question, *, user: str, item: str | Sequence[str] | None, options: Options) -> Request:
     """Check and complete the options of a question. Reads no data, but for the public list of items."""
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
@@ -143,13 +91,14 @@ def make_request(question: Question, *, user: str, item: str | None, options: Op
     text = options.get("where")
     where = None if text is None else grammar.read(text)
     relative, people = _error(options.get("error"))
+    items = make_items(item, options)
     return Request(
         question=question,
-        selection=Selection(user=user, item=_item(item, options), where=where, per_item_cap=cap),
+        selection=Selection(user=user, item=items, where=where, per_item_cap=cap),
         facts=Facts(
             max_items=options.get("max_items_per_user"),
             per_item_cap=cap,
-            public_items=_public_items(options.get("keys")),
+            public_items=public_items(options.get("keys"), items),
             k=options.get("k"),
             with_counts=options.get("counts", True),
             relative_error=relative,
@@ -160,25 +109,6 @@ def make_request(question: Question, *, user: str, item: str | None, options: Op
         fresh=options.get("fresh", False),
         said=frozenset(options),
     )
-
-
-def _item(item: str | None, options: Options) -> str | TextItems:
-    text = options.get("text")
-    if (item is None) == (text is None):
-        raise InvalidParameter("item", item, "given, or else a text column")
-    if item is not None:
-        return item
-    shortest, longest = _ngrams(options.get("ngrams", (1, 1)))
-    return TextItems(column=str(text), shortest=shortest, longest=longest, lower=options.get("lower", True))
-
-
-def _ngrams(value: str | tuple[int, int]) -> tuple[int, int]:
-    if isinstance(value, tuple):
-        return value
-    first, _, last = value.partition("-")
-    if not first.isascii() or not first.isdigit() or (last and not (last.isascii() and last.isdigit())):
-        raise InvalidParameter("ngrams", value, "a number of words or a range, such as 1 or 1-3")
-    return int(first), int(last or first)
 
 
 def _budget(options: Options) -> Budget:
@@ -207,31 +137,6 @@ def _error(value: str | float | None) -> tuple[float | None, float | None]:
     if not 0 < number < float("inf"):
         raise InvalidParameter("error", value, "a share such as 10%, or a number of people such as 50")
     return (number / 100, None) if text.endswith("%") else (None, number)
-
-
-def _public_items(keys: str | Path | Sequence[str] | None) -> Items | None:
-    if keys is None:
-        return None
-    return listed(read_list(Path(keys)) if isinstance(keys, str | Path) else keys)
-
-
-def read_list(path: Path) -> list[str]:
-    """A public list from a file: one item on each line, empty lines left out."""
-    try:
-        lines = read_text(path).splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableSource(f"the public list {str(path)!r} cannot be read ({type(error).__name__})") from None
-    items = [line for line in lines if line]
-    if not items:
-        raise UnreadableSource(
-            f"the public list {str(path)!r} cannot be used: no item stands in it; write one on each line"
-        )
-    return items
-
-
-def listed(items: Sequence[str]) -> Items:
-    """A public list as mechanisms take it: each item once."""
-    return np.array(list(dict.fromkeys(items)), dtype=object)
 
 
 def _amounts(budget: Budget) -> tuple[Decimal, Decimal]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hushcount.app.request import Options
+from hushcount.app.options import Options
 from hushcount.mechanisms.mechanism import Mechanism
 
 

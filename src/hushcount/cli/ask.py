@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hushcount.cli.failures import told
-from hushcount.cli.options import library_options, shared_options
+from hushcount.cli.options import Once, items_of, library_options, shared_options
 
 if TYPE_CHECKING:
     from hushcount.model.queries import Question
 
 
-@click.command()
+@click.command(cls=Once)
 @shared_options
 @click.option("--plot", metavar="PATH", help="Draw the counts to .png, .svg or .pdf.")
 def count(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
@@ -21,7 +21,7 @@ def count(**given: Any) -> None:  # noqa: ANN401  click hands over all options b
     _ask("count", given)
 
 
-@click.command()
+@click.command(cls=Once)
 @shared_options
 @click.option("-k", type=int, required=True, metavar="K", help="How many items to show.")
 @click.option("--names-only", is_flag=True, help="Names without counts: cheaper.")
@@ -31,7 +31,7 @@ def top(**given: Any) -> None:  # noqa: ANN401  as above
     _ask("top", given)
 
 
-@click.command()
+@click.command(cls=Once)
 @shared_options
 def vocab(**given: Any) -> None:  # noqa: ANN401  as above
     """Which items may be named at all, without counts."""
@@ -53,7 +53,9 @@ def _ask(question: Question, given: dict[str, Any]) -> None:
         from hushcount.library.questions import Asked, ask, price
 
         options = library_options(given)
-        asked = Asked(question=question, source=given["file"], user=given["user"], item=given["item"], options=options)
+        asked = Asked(
+            question=question, source=given["file"], user=given["user"], item=items_of(given), options=options
+        )
         if given["dry_run"]:
             render.show_estimate(*price(asked), given)
             return

@@ -125,7 +125,7 @@ def repin(name: str, user: str, **given: Any) -> None:  # noqa: ANN401  as above
 def facts(**given: Any) -> None:  # noqa: ANN401  as above
     """Declare facts about an item column, for every question about it; none takes them back; for owners."""
     with told():
-        from hushcount.app.request import read_list
+        from hushcount.app.items import read_list
         from hushcount.ledger.catalog import ColumnFacts
 
         declared = ColumnFacts(

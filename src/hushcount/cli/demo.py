@@ -52,7 +52,7 @@ def demo(readers: int, plot: str) -> None:
 def _beside(columns: dict[str, list[Any]], truth: dict[str, int]) -> None:
     from hushcount.cli.render import print_table
 
-    print_table(columns | {"truly": [truth[item] for item in columns["item"]]}, most=_SHOWN)
+    print_table(columns | {"truly": [truth[item] for item in columns["article"]]}, most=_SHOWN)
 
 
 def _draw(counted: Any, plot: str) -> None:  # noqa: ANN401  a Release; its module is heavy

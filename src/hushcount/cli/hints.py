@@ -14,6 +14,7 @@ _OPTIONS = {
     "against": "hushcount ledger verify --json > links.json",
     "calls": "--calls L",
     "dataset": "--dataset NAME",
+    "date_format": "--date-format '%d/%m/%Y'",
     "delta": "--delta Y",
     "epsilon": "--epsilon X",
     "error": "--error 10%, or --error 50",
@@ -32,6 +33,7 @@ _OPTIONS = {
     "releases": "--releases 10, or --none",
     "rho": "--rho X",
     "table": "--table NAME",
+    "timezone": "--timezone Europe/Berlin",
     "with_counts": "--names-only",
 }
 

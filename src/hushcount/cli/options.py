@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 if TYPE_CHECKING:
-    from hushcount.app.request import Options
+    from hushcount.app.options import Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -22,7 +22,17 @@ server_option = click.option(
 _SHARED = (
     click.argument("file", metavar="FILE"),
     click.option("--user", metavar="COLUMN", help="The column that says who a row belongs to; needed for files."),
-    click.option("--item", metavar="COLUMN", help="The column whose values are counted."),
+    click.option(
+        "--item",
+        metavar="COLUMN",
+        multiple=True,
+        help="The column whose values are counted, or day(COLUMN), week, month, hour; again for pairs.",
+    ),
+    click.option("--by", metavar="COLUMN", multiple=True, help="As --item, and the table is sorted by it."),
+    click.option("--timezone", metavar="ZONE", help="With day(COLUMN): whose clock, as Europe/Berlin (default UTC)."),
+    click.option("--date-format", metavar="FORMAT", help="With day(COLUMN): how texts write it, as %d/%m/%Y %H:%M."),
+    click.option("--trim", is_flag=True, help="With --item: leave off white space at both ends."),
+    click.option("--lower", is_flag=True, help="With --item: take Apple for apple."),
     click.option("--text", metavar="COLUMN", help="A text column instead: its words are counted."),
     click.option("--ngrams", metavar="N-M", help="With --text: runs of N to M words, such as 1-3."),
     click.option("--keep-case", is_flag=True, help="With --text: tell Apple from apple."),
@@ -54,7 +64,7 @@ _SHARED = (
 
 # What goes to the library, under the library's own names; the rest is about showing.
 LIBRARY = (
-    *("text", "ngrams", "where", "keys", "max_items_per_user", "per_item_cap"),
+    *("text", "ngrams", "by", "timezone", "date_format", "where", "keys", "max_items_per_user", "per_item_cap"),
     *("preset", "error", "rho", "epsilon", "delta", "method", "engine", "master", "k"),
     *("table", "dataset", "ledger", "analyst", "key"),
 )
@@ -67,11 +77,39 @@ def shared_options(command: _Command) -> _Command:
     return command
 
 
+class Once(click.Command):
+    """A command whose options may be said once: of two values, the first would be ignored without a word."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, after a look at what was said twice."""
+        _, _, said = self.make_parser(ctx).parse_args(args=list(args))
+        for param in self.params:
+            if isinstance(param, click.Option) and not param.multiple and said.count(param) > 1:
+                raise click.UsageError(f"{param.opts[0]} was said twice; which of them is meant?", ctx)
+        return super().parse_args(ctx, args)
+
+
+def items_of(given: dict[str, Any]) -> str | tuple[str, ...] | None:
+    """What `--item` said: a column, several, or nothing."""
+    said: tuple[str, ...] = given["item"]
+    return said[0] if len(said) == 1 else said or None
+
+
+def _refuse_unused(given: dict[str, Any]) -> None:
+    """Refuse a flag that is for words where columns are counted, and the other way round."""
+    for flag, use in (("keep_case", "--text"), ("lower", "--item")):
+        if given.get(flag) and not given.get(use.removeprefix("--")):
+            raise click.UsageError(f"--{flag.replace('_', '-')} is for {use}; leave it out here")
+
+
 def library_options(given: dict[str, Any]) -> Options:
     """The options of the library that were given on the command line."""
-    options = {name: given[name] for name in LIBRARY if given.get(name) is not None}
-    if given.get("keep_case"):
-        options["lower"] = False
+    options = {name: given[name] for name in LIBRARY if given.get(name) not in (None, ())}
+    _refuse_unused(given)
+    if given.get("keep_case") or given.get("lower"):
+        options["lower"] = bool(given["lower"])
+    if given.get("trim"):
+        options["trim"] = True
     if given.get("fresh"):
         options["fresh"] = True
     if given.get("names_only"):

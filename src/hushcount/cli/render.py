@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from hushcount.ledger.ledger import Balance
 
 _ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
-_HEADINGS = {"item": "item", "count": "people", "low": "at least", "high": "at most"}
+_HEADINGS = {"count": "people", "low": "at least", "high": "at most"}
+_NUMBERS = {*_HEADINGS, "truly"}
+# What `--json` prints, by its version; docs/formats.md.
+_SCHEMA = 1
 
 
 def warn_of_row_id(user: str) -> None:
@@ -58,7 +61,9 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         release.plot(given["plot"])
     if given["as_json"]:
         receipt = json.loads(release.receipt.to_json())
-        show_json({"rows": release.to_dict(), "receipt": receipt, "enforced": release.enforced})
+        columns = release.to_dict()
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        show_json({"schema": _SCHEMA, "rows": rows, "receipt": receipt, "enforced": release.enforced})
     elif given["quiet"]:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(printable(str(cell)) for cell in row))
@@ -76,7 +81,9 @@ def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
-        table.add_column(_HEADINGS.get(name, name), justify="left" if name == "item" else "right", overflow="fold")
+        is_number = name in _NUMBERS
+        heading = _HEADINGS.get(name, printable(name))
+        table.add_column(Text(heading), justify="right" if is_number else "left", overflow="fold")
     for row in list(zip(*columns.values(), strict=True))[:most]:
         # Text, not markup: an item may contain square brackets.
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else printable(str(cell))) for cell in row))

@@ -29,6 +29,7 @@ _HERE = {
 def ask(question: Question, given: dict[str, Any]) -> None:
     """Ask a service, and show its answer."""
     from hushcount.cli import render
+    from hushcount.cli.options import items_of
     from hushcount.cli.stages import Stages
     from hushcount.library import remote
 
@@ -36,7 +37,7 @@ def ask(question: Question, given: dict[str, Any]) -> None:
     options = _options(given)
     connection = remote.connect(given["server"])
     if given["dry_run"]:
-        _show_estimate(connection.estimate(given["file"], item=given["item"], question=question, **options), given)
+        _show_estimate(connection.estimate(given["file"], item=items_of(given), question=question, **options), given)
         return
     # FILE is no file, so nothing that is written could be it.
     render.check_outputs({**given, "file": None})
@@ -45,7 +46,7 @@ def ask(question: Question, given: dict[str, Any]) -> None:
         stages.say("asking the server")
         options["say"] = stages.say
         try:
-            release, left = remote.ask(connection, question, given["file"], item=given["item"], options=options)
+            release, left = remote.ask(connection, question, given["file"], item=items_of(given), options=options)
         except KeyboardInterrupt:
             render.show_note(f"the server goes on. To have its answer without paying again, add: --key {key}")
             raise

@@ -6,8 +6,9 @@ import re
 
 from hushcount.engines.columns import find
 from hushcount.engines.filters.filter import check
+from hushcount.engines.parts import check_parts
 from hushcount.errors import InvalidInput
-from hushcount.model.queries import Description, Selection, TextItems
+from hushcount.model.queries import Description, Selection, TextItems, TupleItems
 
 # Surrogates that stand alone.
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -19,15 +20,18 @@ def check_selection(selection: Selection, data: Description) -> None:
     Raises:
         UnknownColumn: it names a column that is not there.
         UnsafeFilter: its filter compares a column with a literal of another kind.
-        InvalidInput: a column holds lists or other nested values, or words are asked of numbers.
+        InvalidInput: a column holds lists or other nested values, or words are asked of numbers, or days of names.
+        InvalidParameter: a zone or a date format is said that no column needs.
     """
     if not data.listed:
         _check_names(selection.columns)
     _check_flat(selection.user, data)
+    for name in selection.item_columns:
+        _check_flat(name, data)
     if isinstance(selection.item, TextItems):
         _check_text(selection.item.column, data)
-    else:
-        _check_flat(selection.item, data)
+    if isinstance(selection.item, TupleItems):
+        check_parts(selection.item, [find(name, data) for name in selection.item_columns])
     if selection.where is not None:
         check(selection.where, data)
 

@@ -60,9 +60,12 @@ def words(text: str, *, lower: bool) -> list[str]:
     text = unicodedata.normalize("NFC", text)
     text = text.translate({ord(_APOSTROPHE): "'", **dict.fromkeys(map(ord, _INVISIBLE))})
     text = re.sub(_ADDRESS, " ", text, flags=re.ASCII)
-    if lower:
-        text = "".join(map(str.lower, text.replace(_DOTTED_I, "i")))
-    return _pattern().findall(text)
+    return _pattern().findall(lowered(text) if lower else text)
+
+
+def lowered(text: str) -> str:
+    """The text with each character in its lower-case form, by rule 3."""
+    return "".join(map(str.lower, text.replace(_DOTTED_I, "i")))
 
 
 def grams(items: TextItems, text: str) -> list[str]:
@@ -79,8 +82,13 @@ def words_sql(text: str, *, lower: bool) -> str:
     text = f"regexp_replace({text}, '[{_INVISIBLE}]+', '', 'g')"
     text = f"regexp_replace({text}, '{_ADDRESS}', ' ', 'g')"
     if lower:
-        text = f"lower({text})"
+        text = lower_sql(text)
     return f"regexp_extract_all({text}, '{_spelled(_re2)}')"
+
+
+def lower_sql(text: str) -> str:
+    """A SQL expression for `lowered` of the text that the SQL expression `text` gives."""
+    return f"lower({text})"
 
 
 def grams_sql(items: TextItems, words: str) -> str:

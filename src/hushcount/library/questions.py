@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Unpack
@@ -10,9 +10,10 @@ from typing import Unpack
 from hushcount.app.answer import Call, answer
 from hushcount.app.charging import UNCHARGED, noting
 from hushcount.app.estimating import Estimate, estimate_request
+from hushcount.app.options import Options
 from hushcount.app.recognising import by_name, with_facts
 from hushcount.app.release import Release
-from hushcount.app.request import Options, make_request
+from hushcount.app.request import make_request
 from hushcount.app.setting import Setting
 from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine
 from hushcount.ledger.ledger import Account, Balance
@@ -28,21 +29,21 @@ class Asked:
     question: Question
     source: object
     user: str
-    item: str | None
+    item: str | Sequence[str] | None
     options: Options
 
 
-def count(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
-    """How many people have each item. See `Options` for everything that can be said."""
+def count(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
+    """How many people have each item: of a column, of several, or of `day(column)`. See `Options` for all the rest."""
     return _release(Asked(question="count", source=source, user=user, item=item, options=options))
 
 
-def top(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+def top(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
     """The k items that most people have; `k` must be given."""
     return _release(Asked(question="top", source=source, user=user, item=item, options=options))
 
 
-def vocab(source: object, *, user: str, item: str | None = None, **options: Unpack[Options]) -> Release:
+def vocab(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
     """Which items may be named at all, without counts."""
     return _release(Asked(question="vocab", source=source, user=user, item=item, options=options))
 
@@ -51,7 +52,7 @@ def estimate(
     source: object = None,
     *,
     user: str,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     question: Question = "count",
     **options: Unpack[Options],
 ) -> Estimate:
@@ -95,7 +96,13 @@ def ask(
             # An engine that was handed over is its owner's to close.
             if engine is not source:
                 engine.close()
-        return release, _left(release, setting)
+        return _grouped(release, options), _left(release, setting)
+
+
+def _grouped(release: Release, options: Options) -> Release:
+    """Sorted by what it was asked `by`, if by anything."""
+    by = options.get("by", ())
+    return release.grouped(1 if isinstance(by, str) else len(by)) if by else release
 
 
 def price(asked: Asked) -> tuple[Estimate, Balance | None]:

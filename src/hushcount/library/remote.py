@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -21,9 +21,9 @@ from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Cost
 from hushcount.model.inputs import Int64s
 from hushcount.model.queries import Question
+from hushcount.model.tuples import join
 from hushcount_client import Estimate, Options
 from hushcount_client import Release as LightRelease
-from hushcount_client.release import columns_of
 
 # Problems of a service that have a name here; their text, and so whether anything was charged, is the service's.
 _OURS: dict[str, type[errors.HushcountError]] = {
@@ -64,27 +64,37 @@ class Connection:
 
     client: hushcount_client.Connection
 
-    def count(self, dataset: str, *, item: str | None = None, **options: Unpack[Options]) -> Release:
+    def count(self, dataset: str, *, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
         """How many people have each item. See `hushcount_client.Options` for everything that can be said."""
         return ask(self, "count", dataset, item=item, options=options)[0]
 
-    def top(self, dataset: str, *, item: str | None = None, **options: Unpack[Options]) -> Release:
+    def top(self, dataset: str, *, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
         """The k items that most people have; `k` must be given."""
         return ask(self, "top", dataset, item=item, options=options)[0]
 
-    def vocab(self, dataset: str, *, item: str | None = None, **options: Unpack[Options]) -> Release:
+    def vocab(self, dataset: str, *, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
         """Which items may be named at all, without counts."""
         return ask(self, "vocab", dataset, item=item, options=options)[0]
 
     def estimate(
-        self, dataset: str, *, item: str | None = None, question: Question = "count", **options: Unpack[Options]
+        self,
+        dataset: str,
+        *,
+        item: str | Sequence[str] | None = None,
+        question: Question = "count",
+        **options: Unpack[Options],
     ) -> Estimate:
         """What a question would cost at most and how accurate its answer would be. Free; the data is not read."""
         with _as_ours():
             return self.client.estimate(dataset, item=item, question=question, **options)
 
     def rehearse(
-        self, dataset: str, *, item: str | None = None, question: Question = "count", **options: Unpack[Options]
+        self,
+        dataset: str,
+        *,
+        item: str | Sequence[str] | None = None,
+        question: Question = "count",
+        **options: Unpack[Options],
     ) -> LightRelease:
         """The question answered on an invented table that looks like the data. Free.
 
@@ -133,7 +143,7 @@ def make_key() -> str:
 
 
 def ask(
-    connection: Connection, question: Question, dataset: str, *, item: str | None, options: Options
+    connection: Connection, question: Question, dataset: str, *, item: str | Sequence[str] | None, options: Options
 ) -> tuple[Release, Mapping[str, Any] | None]:
     """Answer a question; also what is left afterwards, None where the service does not say."""
     with _as_ours():
@@ -149,11 +159,11 @@ def make_release(light: LightRelease) -> Release:
     """
     try:
         receipt = _receipt(light.receipt)
-        columns = columns_of(light)
-        low, high = _numbers(columns, "low", receipt), _numbers(columns, "high", receipt)
+        columns = light.numbers()
+        low, high = _numbers(columns, "low", light), _numbers(columns, "high", light)
         return Release(
-            items=np.array(columns["item"], dtype=object),
-            counts=_numbers(columns, "count", receipt),
+            items=np.array([one.item if isinstance(one.item, str) else join(one.item) for one in light.rows], object),
+            counts=_numbers(columns, "count", light),
             low=low,
             high=high,
             cutoff=light.cutoff,
@@ -180,11 +190,11 @@ def _receipt(form: Mapping[str, Any]) -> Receipt:
     return receipt
 
 
-def _numbers(columns: Mapping[str, list[Any]], name: str, receipt: Receipt) -> Int64s | None:
+def _numbers(columns: Mapping[str, list[int]], name: str, light: LightRelease) -> Int64s | None:
     if name in columns:
         return np.array(columns[name], dtype=np.int64)
     # Without any row nothing else tells whether there would have been counts.
-    return np.array([], dtype=np.int64) if not columns["item"] and receipt.question == "count" else None
+    return np.array([], dtype=np.int64) if not len(light) and light.receipt.get("question") == "count" else None
 
 
 @contextmanager

@@ -13,7 +13,11 @@ from hushcount.model.conditions import Condition, columns_of
 # Which items may be named; how many people have each; which are the most held.
 Question: TypeAlias = Literal["vocab", "count", "top"]
 
+# A part of a moment: as an item, all moments within it are one.
+Unit: TypeAlias = Literal["hour", "day", "week", "month"]
+
 LONGEST_NGRAM = 8
+MOST_PARTS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,33 +42,84 @@ class TextItems:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of an item: the value of a column, or the hour, day, week or month in which its moment lies."""
+
+    column: str
+    unit: Unit | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in answers: the column, or `day(column)` as it was asked for."""
+        return self.column if self.unit is None else f"{self.unit}({self.column})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TupleItems:
+    """Items are made of one column or several, a value of each; of several they are one text (`model.tuples`).
+
+    A row in which a part is missing has no item.
+
+    Attributes:
+        parts: the parts, in their order.
+        zone: by whose clock hours and days begin; moments that do not say their zone are those of UTC.
+        date_format: how moments are written in a column of texts, "seconds" or "milliseconds" since 1970 in one of
+            numbers; None for ISO 8601. See `engines.parts`.
+        trim: whether white space at both ends of a value is left off.
+        lower: whether case is folded away.
+    """
+
+    parts: tuple[Part, ...]
+    zone: str = "UTC"
+    date_format: str | None = None
+    trim: bool = False
+    lower: bool = False
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        if not 1 <= len(names) <= MOST_PARTS:
+            raise InvalidParameter("item", ", ".join(names), f"one to {MOST_PARTS} columns")
+        if len(set(names)) < len(names):
+            raise InvalidParameter("item", ", ".join(names), "columns that differ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The rows and columns that a question is about.
 
     Attributes:
         user: the column that says who a row belongs to: the unit of protection.
-        item: the item column, or how to make items from a text column.
+        item: the item column, or how to make items from a text column or from several columns.
         where: a filter, as the tree that `engines.filters.grammar` made of its text; None for all rows.
         per_item_cap: how much one person may add to one count: 1 counts people, more counts rows up to the cap.
     """
 
     user: str
-    item: str | TextItems
+    item: str | TextItems | TupleItems
     where: Condition | None = None
     per_item_cap: int = 1
 
     def __post_init__(self) -> None:
         whole("per_item_cap", self.per_item_cap, most=2**31)
-        column = self.item.column if isinstance(self.item, TextItems) else self.item
-        if self.user == column:
+        if self.user in self.item_columns:
             raise InvalidParameter("user", self.user, "another column than the item", "A person is not their own item.")
+
+    @property
+    def item_columns(self) -> tuple[str, ...]:
+        """The columns that items are made of."""
+        match self.item:
+            case str():
+                return (self.item,)
+            case TextItems():
+                return (self.item.column,)
+            case TupleItems():
+                return tuple(part.column for part in self.item.parts)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it names, each once."""
-        item = self.item.column if isinstance(self.item, TextItems) else self.item
         filtered = () if self.where is None else columns_of(self.where)
-        return tuple(dict.fromkeys((self.user, item, *filtered)))
+        return tuple(dict.fromkeys((self.user, *self.item_columns, *filtered)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

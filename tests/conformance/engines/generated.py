@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hushcount.engines.filters import grammar
 from hushcount.model.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
 from hushcount.model.inputs import Bound, Clip, Ranked
+from hushcount.model.queries import Part, TupleItems
 
 # NUL cannot stand in text files and SQLite; everything else can.
 CHARACTERS = st.characters(exclude_characters="\x00", exclude_categories=("Cs",))
@@ -120,3 +121,45 @@ def clips(draw):
     clip = st.builds(Clip, first=st.integers(1, len(items)), radius=st.integers(1, 2**21))
     ranked = Ranked(items=np.array(items, dtype=object), amplitudes=np.array(steps, dtype=np.int64))
     return ranked, draw(st.lists(clip, min_size=1, max_size=4))
+
+
+ODD_TEXTS = st.one_of(TEXTS, st.sampled_from(["\x1f", "\\", "\\s", "s", "a\x1fb", "\u3000a ", "\ta", "Σ", "İ", "ΑΣ"]))
+# Rules of zones differ between programs for long ago and far ahead.
+SETTLED = st.datetimes(datetime(1980, 1, 1), datetime(2035, 1, 1))  # noqa: DTZ001 (without a zone on purpose)
+ZONES = st.sampled_from(["UTC", "Europe/Berlin", "Pacific/Auckland", "America/New_York", "Asia/Kolkata"])
+OFFSETS = st.sampled_from(["", "Z", "+02:00", "-0330", "+14", "-14:59", " ", "+15:00"])
+WRITTEN = st.one_of(
+    st.builds(lambda moment, offset: moment.isoformat() + offset, SETTLED, OFFSETS),
+    SETTLED.map(lambda moment: moment.date().isoformat()),
+    TEXTS,
+)
+
+
+@st.composite
+def made_of_parts(draw):
+    """Columns user, a, b and at, and items made of some of them."""
+    zone = draw(ZONES)
+    kind = draw(st.sampled_from(["moment", "date", "text", "settled"] if zone == "UTC" else ["text", "settled"]))
+    moments = {"moment": MOMENTS, "date": DATES, "text": WRITTEN, "settled": SETTLED}[kind]
+    values = {**VALUES, "text": ODD_TEXTS}
+    of_a, of_b = (column(values[draw(st.sampled_from(tuple(values)))]) for _ in range(2))
+    row = st.tuples(column(st.sampled_from(["ann", "bob", "eve"])), of_a, of_b, column(moments))
+    rows = draw(st.lists(row, max_size=20))
+    units = st.sampled_from(["day", "week", "month"] if kind == "date" else ["hour", "day", "week", "month"])
+    parts = draw(
+        st.lists(
+            st.sampled_from([Part(column="a"), Part(column="b")]) | st.builds(Part, column=st.just("at"), unit=units),
+            min_size=1,
+            max_size=4,
+            unique=True,
+        )
+    )
+    # Without a value nothing tells that a column holds moments.
+    held = {name: [one[n] for one in rows] for n, name in enumerate(("user", "a", "b", "at"))}
+    if all(value is None for value in held["at"]):
+        parts = [part for part in parts if part.unit is None] or [Part(column="a")]
+    zoned = any(part.unit is not None for part in parts)
+    items = TupleItems(
+        parts=tuple(parts), zone=zone if zoned else "UTC", trim=draw(st.booleans()), lower=draw(st.booleans())
+    )
+    return held, items

@@ -17,6 +17,7 @@ from hushcount.engines.columns import text_of
 from hushcount.engines.filters.filter import holds
 from hushcount.engines.hashing import FIRST_SEED, Role, hash_word, role_seed
 from hushcount.engines.identities import rows_identity, see_frame
+from hushcount.engines.parts import dressed, text_of_part
 from hushcount.engines.text import grams
 from hushcount.errors import InvalidParameter
 from hushcount.model.columns import Column, Kind
@@ -34,7 +35,8 @@ from hushcount.model.inputs import (
     UserLists,
     WeightedHistogram,
 )
-from hushcount.model.queries import Description, Selection, TextItems
+from hushcount.model.queries import Description, Part, Selection, TextItems, TupleItems
+from hushcount.model.tuples import join
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 
 if TYPE_CHECKING:
@@ -117,12 +119,9 @@ class ReferenceEngine:
                 name: text_of(value) if kinds[name] == "text" else value
                 for name, value in zip(self.columns, values, strict=True)
             }
-            person = text_of(row[selection.user])
-            value = text_of(row[item.column if isinstance(item, TextItems) else item])
-            if person is None or value is None or (condition is not None and not holds(condition, row, kinds)):
-                continue
-            for one in grams(item, value) if isinstance(item, TextItems) else (value,):
-                yield person, one
+            person, own = text_of(row[selection.user]), _items(item, row)
+            if person is not None and (condition is None or holds(condition, row, kinds)):
+                yield from ((person, one) for one in own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +230,24 @@ class ReferenceIncidence:
         shown = sorted(total.items(), key=lambda row: (-row[1], row[0]))[:top]
         counts = np.array([count for _, count in shown], dtype=np.int64)
         return Histogram(items=_objects([item for item, _ in shown]), counts=counts, complete=len(total) <= top)
+
+
+def _items(item: str | TextItems | TupleItems, row: Mapping[str, object]) -> list[str]:
+    """The items of one row."""
+    if isinstance(item, TupleItems):
+        parts = [_part(row[part.column], part, item) for part in item.parts]
+        return [] if None in parts else [join([part for part in parts if part is not None])]
+    value = text_of(row[item.column if isinstance(item, TextItems) else item])
+    if value is None:
+        return []
+    return grams(item, value) if isinstance(item, TextItems) else [value]
+
+
+def _part(value: object, part: Part, items: TupleItems) -> str | None:
+    if part.unit is not None:
+        return text_of_part(value, part, items)
+    text = text_of(value)
+    return None if text is None else dressed(text, items)
 
 
 _KINDS: dict[type, Kind] = {

@@ -78,7 +78,7 @@ def test_the_command_line_asks_pinot(address, home):
     done = CliRunner().invoke(main, ["top", address, "--user", "user", "--item", "item", "-k", "3", "--json"])
 
     assert done.exit_code == 0, done.output
-    assert len(json.loads(done.stdout)["rows"]["item"]) == 3
+    assert len(json.loads(done.stdout)["rows"]) == 3
     assert "127.0.0.1" not in json.dumps(json.loads(done.stdout))
     assert not [path for path in (home / "receipts").rglob("*") if path.is_file() and "127.0.0.1" in path.read_text()]
 

@@ -47,7 +47,7 @@ def test_epsilon_and_delta():
         ({"max_items_per_user": 0}, "a whole number from 1"),
         ({"per_item_cap": -1}, "a whole number from 1"),
         ({"ngrams": "a-b", "text": "t"}, "such as 1 or 1-3"),
-        ({"colour": "red"}, "one of analyst, counts, dataset, delta"),
+        ({"colour": "red"}, "one of analyst, by, counts, dataset"),
     ],
 )
 def test_bad_options(options, text):

@@ -7,11 +7,14 @@ from dataclasses import asdict
 from typing import Any
 
 from hushcount.app.release import Release
+from hushcount.model.tuples import split
 
 
 def as_served(release: Release, **members: Any) -> dict[str, Any]:
     """The reply of a service that gives this release."""
-    columns = release.to_dict()
+    width = len(release.receipt.columns)
+    items = [one if width == 1 else list(split(one, width)) for one in release.items]
+    columns = {"item": items, **release.numbers()}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     inner = {
         "id": "r_7f3a",

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from hushcount.app.request import Options as LibraryOptions
+from hushcount.app.options import Options as LibraryOptions
 from hushcount_client import InvalidOption, Options
 from hushcount_client.question import _ELSEWHERE, make_body, require_key
 

@@ -110,9 +110,9 @@ class BatchPrice(TypedDict):
 
 
 class CountedRow(TypedDict):
-    """A released item with its noisy count and the ends of its interval."""
+    """A released item with its noisy count and the ends of its interval; of several columns, a list of its values."""
 
-    item: str
+    item: str | list[str]
     count: int
     low: int
     high: int
@@ -121,7 +121,7 @@ class CountedRow(TypedDict):
 class NamedRow(TypedDict):
     """A released item alone."""
 
-    item: str
+    item: str | list[str]
 
 
 class Interval(TypedDict):
@@ -161,6 +161,7 @@ class Receipt(TypedDict):
     question: Question
     user: str
     item: str
+    columns: list[str]
     where: str | None
     per_item_cap: int
     max_items_per_user: int | None
@@ -257,7 +258,11 @@ class AskedFor(TypedDict):
     """A question as it was sent."""
 
     question: Question
-    item: NotRequired[str]
+    item: NotRequired[str | list[str]]
+    by: NotRequired[str | list[str]]
+    timezone: NotRequired[str]
+    date_format: NotRequired[str]
+    trim: NotRequired[bool]
     text: NotRequired[str]
     ngrams: NotRequired[str]
     lower: NotRequired[bool]
@@ -267,7 +272,7 @@ class AskedFor(TypedDict):
     epsilon: NotRequired[Exact]
     delta: NotRequired[Exact]
     where: NotRequired[str]
-    keys: NotRequired[list[str]]
+    keys: NotRequired[list[str | list[str]]]
     max_items_per_user: NotRequired[int]
     per_item_cap: NotRequired[int]
     k: NotRequired[int]

@@ -23,7 +23,9 @@ def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    items, counts = columns["item"][:most], columns["count"][:most]
+    counts = columns["count"][:most]
+    names = [values for name, values in columns.items() if name not in {"count", "low", "high"}]
+    items = [", ".join(one) for one in zip(*names, strict=True)][:most]
     below = [max(0, count - low) for count, low in zip(counts, columns["low"], strict=False)]
     above = [high - count for count, high in zip(counts, columns["high"], strict=False)]
     figure = Figure(figsize=(8, 1.6 + 0.28 * len(items)), layout="constrained")
@@ -37,8 +39,8 @@ def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, 
     axes.xaxis.set_major_formatter(lambda people, _: f"{people:,.0f}")
     axes.set_xlabel("people (bar: released count; whisker: the true count is inside with 95 % probability)")
     shown = (
-        f"{len(items)} of {len(columns['item'])} released items"
-        if len(items) < len(columns["item"])
+        f"{len(items)} of {len(columns['count'])} released items"
+        if len(items) < len(columns["count"])
         else "released items"
     )
     axes.set_title(f"People per item: {shown}", loc="left", fontsize=11)

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hushcount.app.answer import Call, answer
+from hushcount.app.options import Options
 from hushcount.app.release import Release
-from hushcount.app.request import Options, make_request
+from hushcount.app.request import make_request
 from hushcount.app.wiring import open_engine
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.product import ITEM, PERSON, WORDS, Product, opened, workspace, write_csv

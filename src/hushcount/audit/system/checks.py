@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from hushcount.accounting import zcdp
+from hushcount.app.options import Options
 from hushcount.app.release import Release
-from hushcount.app.request import Options
 from hushcount.audit.asking import asked_by_name
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.canaries import look_for_canaries

@@ -15,8 +15,9 @@ from typing import Any, Protocol, TypedDict, Unpack, cast
 from hushcount.accounting.spent import Spent
 from hushcount.app.answer import Call, answer
 from hushcount.app.catalog import report
+from hushcount.app.options import Options
 from hushcount.app.release import Release
-from hushcount.app.request import Options, Request, make_request
+from hushcount.app.request import Request, make_request
 from hushcount.app.setting import Places, Setting
 from hushcount.app.wiring import make_setting, open_engine
 from hushcount.engines.engine import Engine

@@ -5,6 +5,7 @@ Any number of threads may ask one engine at once: each question has a connection
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import tempfile
 import threading
@@ -19,6 +20,7 @@ from hushcount.engines.checking import check_selection
 from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.counting import Cursor, counted, incidence
 from hushcount.engines.duckdb.loading import Copying, Loaded, load
+from hushcount.engines.duckdb.parts import zones
 from hushcount.engines.duckdb.recognising import add_cells, fingerprint
 from hushcount.engines.duckdb.selected import SelectedRows, select_rows
 from hushcount.engines.files import HeldFiles
@@ -29,7 +31,7 @@ from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
-from hushcount.model.queries import Description, Selection, TextItems
+from hushcount.model.queries import Description, Selection, TextItems, TupleItems
 
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine
@@ -71,14 +73,16 @@ def open_duckdb(
     import duckdb
 
     recognised = recognise(source, table)
-    # Spilled rows are private: nobody else can read the folder.
-    folder = tempfile.mkdtemp(prefix="hushcount-")
+    # Its name is known before it is made: an interrupt at any moment leaves nothing behind.
+    folder = str(Path(tempfile.gettempdir()) / f"hushcount-{secrets.token_hex(8)}")
     copying = Copying(folder=Path(folder), kept=kept) if copied else None
     settings: dict[str, Any] = {**_SETTINGS, "temp_directory": folder}
     if memory_limit is not None:
         settings["memory_limit"] = memory_limit
     connection = None
     try:
+        # Spilled rows are private: nobody else can read the folder.
+        Path(folder).mkdir(mode=0o700)
         connection = duckdb.connect(config=settings)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
@@ -123,6 +127,8 @@ class DuckdbEngine:
             raise InvalidParameter(
                 "columns", ", ".join(selection.columns), "told apart by more than small and capital letters"
             )
+        if isinstance(selection.item, TupleItems) and selection.item.zone not in {"UTC", *zones()}:
+            raise InvalidParameter("timezone", selection.item.zone, "a time zone that DuckDB knows, as Europe/Berlin")
 
     def fingerprint(self, key: bytes) -> str:
         """A digest of the bytes of files, or a keyed one of the rows of anything else."""

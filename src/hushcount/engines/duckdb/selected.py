@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hushcount.engines.duckdb.parts import item_sql
 from hushcount.engines.duckdb.sql import Typed, filter_sql, quoted, text_sql
 from hushcount.engines.text import grams_sql, words_sql
-from hushcount.model.queries import Selection, TextItems
+from hushcount.model.queries import Selection, TextItems, TupleItems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,8 @@ def select_rows(selection: Selection, columns: Typed, table: str) -> SelectedRow
         split = f"SELECT {who} AS person, {words} AS words FROM {table} WHERE {where}"  # noqa: S608
         sql = f"SELECT person, unnest({grams_sql(selection.item, 'words')}) AS item FROM ({split})"  # noqa: S608
     else:
-        item = text_sql(columns[selection.item])
+        items = selection.item
+        item = item_sql(items, columns) if isinstance(items, TupleItems) else text_sql(columns[items])
         sql = f"SELECT {who} AS person, {item} AS item FROM {table} WHERE {where}"  # noqa: S608
     sql = f"SELECT person, item FROM ({sql}) WHERE person IS NOT NULL AND item IS NOT NULL"  # noqa: S608
     return SelectedRows(sql=sql, parameters=parameters, table=table, integer=integer)

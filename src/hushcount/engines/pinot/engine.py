@@ -27,7 +27,7 @@ from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
-from hushcount.model.queries import Description, Selection, TextItems
+from hushcount.model.queries import Description, Selection, TextItems, TupleItems
 
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine, Paged
@@ -74,6 +74,13 @@ class PinotEngine:
     def validate(self, selection: Selection) -> None:
         """Refuse what these columns cannot answer."""
         check_selection(selection, self.describe())
+        if isinstance(selection.item, TupleItems):
+            raise InvalidParameter(
+                "item",
+                ", ".join(selection.item_columns),
+                "one column of a Pinot table, as it is",
+                "Make a STRING column of several, or of a day, when the table is ingested.",
+            )
         words = isinstance(selection.item, TextItems)
         for name in (selection.user, *(() if words else (str(selection.item),))):
             if self._columns[name].kind not in _COUNTED:
@@ -140,7 +147,7 @@ class PinotEngine:
         self.validate(selection)
         if bound is None and selection.per_item_cap == 1 and not isinstance(selection.item, TextItems):
             where = self._where(selection)
-            person, item = self._columns[selection.user], self._columns[selection.item]
+            person, item = self._columns[selection.user], self._columns[selection.item_columns[0]]
             asked = None if where is False else Asked(person=person, item=item, where=where)
             return PinotCounts(table=self._table, asked=asked) if top is None else largest(self._table, asked, top)
         held = self._incidence(selection, None if bound is None else bound.only)
@@ -159,8 +166,7 @@ class PinotEngine:
 
     def _where(self, selection: Selection) -> Truth:
         """The rows that count, as SQL: nothing is missing, and the filter is true."""
-        item = selection.item.column if isinstance(selection.item, TextItems) else selection.item
-        named = [present(self._columns[selection.user]), present(self._columns[item])]
+        named = [present(self._columns[name]) for name in (selection.user, *selection.item_columns)]
         return all_of([*named, *(() if selection.where is None else (where_true(selection.where, self._columns),))])
 
     def _incidence(self, selection: Selection, only: Iterable[object] | None) -> MemoryIncidence:

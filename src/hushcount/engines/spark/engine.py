@@ -19,6 +19,7 @@ from hushcount.engines.identities import rows_identity
 from hushcount.engines.spark.blocks import SparkCounts
 from hushcount.engines.spark.incidence import SparkIncidence
 from hushcount.engines.spark.lists import allowed_pairs, people_hold, smallest_hashes
+from hushcount.engines.spark.parts import require_zone
 from hushcount.engines.spark.recognising import add_cells, fingerprint, see
 from hushcount.engines.spark.selected import select_rows
 from hushcount.engines.spark.session import attempt, ship_package, watched
@@ -27,7 +28,7 @@ from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
-from hushcount.model.queries import Description, Selection
+from hushcount.model.queries import Description, Selection, TupleItems
 
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine
@@ -59,6 +60,8 @@ class SparkEngine:
     def validate(self, selection: Selection) -> None:
         """Refuse what these columns cannot answer."""
         check_selection(selection, self.describe())
+        if isinstance(selection.item, TupleItems) and selection.item.zone != "UTC":
+            require_zone(self._source.session, selection.item.zone)
 
     def fingerprint(self, key: bytes) -> str:
         """A digest of the bytes of files, or a keyed one of the rows of anything else."""

@@ -15,12 +15,15 @@ from typing import Any, TypeAlias
 from hushcount.engines import columns as rules
 from hushcount.engines.columns import Reading
 from hushcount.engines.filters.filter import OPERATORS, Comparison, literal_as, reading_of
+from hushcount.engines.parts import dressed
+from hushcount.engines.spark.parts import in_utc, joined, part_column, trimmed
 from hushcount.engines.spark.session import mapped
 from hushcount.engines.text import grams
 from hushcount.model import columns as model
 from hushcount.model.columns import Kind
 from hushcount.model.conditions import Among, Between, Compare, Condition, Joined, Like, Missing, Not, literals
-from hushcount.model.queries import Selection, TextItems
+from hushcount.model.queries import Selection, TextItems, TupleItems
+from hushcount.model.tuples import join
 
 Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
 Column: TypeAlias = Any  # pyspark.sql.Column
@@ -92,11 +95,31 @@ def select_rows(frame: Frame, selection: Selection, columns: Typed) -> Frame:
     if selection.where is not None:
         frame = frame.where(_filter(selection.where, frame, columns))
     person = columns[selection.user]
-    item = columns[selection.item.column if isinstance(selection.item, TextItems) else selection.item]
-    rows = frame.select(text_column(frame, person).alias("person"), text_column(frame, item).alias("item"))
-    if isinstance(selection.item, TextItems) or person.needs_python or item.needs_python:
+    parts, in_python = _parts(frame, selection, columns)
+    rows = frame.select(text_column(frame, person).alias("person"), *parts)
+    if in_python or person.needs_python:
         rows = mapped(rows, _speller(selection.item), "person string, item string")
+    elif isinstance(selection.item, TupleItems):
+        rows = rows.select("person", joined([rows[name] for name in rows.columns[1:]]).alias("item"))
     return rows.where(rows["person"].isNotNull() & rows["item"].isNotNull())
+
+
+def _parts(frame: Frame, selection: Selection, columns: Typed) -> tuple[list[Column], bool]:
+    """What items are made of, as far as Java makes it, and whether Python must do the rest."""
+    if not isinstance(selection.item, TupleItems):
+        held = columns[selection.item_columns[0]]
+        return [text_column(frame, held).alias("item")], isinstance(selection.item, TextItems) or held.needs_python
+    made, in_python = list[Column](), selection.item.lower
+    for n, part in enumerate(selection.item.parts):
+        held = columns[part.column]
+        if part.unit is None:
+            in_python |= held.needs_python
+            text = text_column(frame, held)
+            made.append(trimmed(text) if selection.item.trim and not held.needs_python else text)
+        else:
+            made.append(part_column(frame[held.place], held.kind, part.unit, items=selection.item))
+        made[-1] = made[-1].alias(f"part{n}")
+    return made, in_python
 
 
 def numbered(frame: Frame) -> Frame:
@@ -118,27 +141,21 @@ def text_column(frame: Frame, column: TypedColumn) -> Column:
     if column.kind == "zoned":
         from pyspark.sql import functions as F
 
-        return F.concat(_in_utc(held).cast("string"), F.lit("+00"))
+        return F.concat(in_utc(held).cast("string"), F.lit("+00"))
     return held.cast("string")
 
 
-def _in_utc(column: Column) -> Column:
-    """A moment as a clock in UTC shows it, whatever the time zone of the session."""
-    from pyspark.sql import functions as F
-
-    epoch = F.lit("1970-01-01").cast("timestamp_ntz")
-    return F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch)
-
-
-def _speller(item: str | TextItems) -> Callable[[Iterator[_Batch]], Iterator[_Batch]]:
+def _speller(item: str | TextItems | TupleItems) -> Callable[[Iterator[_Batch]], Iterator[_Batch]]:
     """What a worker does with rows that Java cannot spell: numbers become texts, texts become words."""
 
     def spell(batches: Iterator[_Batch]) -> Iterator[_Batch]:
         import pyarrow as pa
 
         for batch in batches:
-            people, things = (spelled(batch.column(n)) for n in range(2))
-            if isinstance(item, TextItems):
+            people, things = spelled(batch.column(0)), spelled(batch.column(1))
+            if isinstance(item, TupleItems):
+                things = _joined_texts(item, [things, *(spelled(held) for held in batch.columns[2:])])
+            elif isinstance(item, TextItems):
                 split = [
                     (person, gram)
                     for person, text in zip(people, things, strict=True)
@@ -150,6 +167,19 @@ def _speller(item: str | TextItems) -> Callable[[Iterator[_Batch]], Iterator[_Ba
             yield pa.RecordBatch.from_arrays(arrays, ["person", "item"])
 
     return spell
+
+
+def _joined_texts(items: TupleItems, columns: list[list[str | None]]) -> list[str | None]:
+    """One text of each row's parts; None where one of them is missing."""
+    made: list[str | None] = []
+    for row in zip(*columns, strict=True):
+        texts = [
+            text if part.unit is not None else dressed(text, items)
+            for text, part in zip(row, items.parts, strict=True)
+            if text is not None
+        ]
+        made.append(join(texts) if len(texts) == len(items.parts) else None)
+    return made
 
 
 def spelled(values: Any) -> list[str | None]:  # noqa: ANN401  a pyarrow.Array
@@ -224,7 +254,7 @@ def _read(column: Column, kind: Kind, reading: Reading) -> Column:
         case "real":
             return _real(column, kind)
         case "moment":
-            return (_in_utc(column) if kind == "zoned" else column).cast("timestamp_ntz")
+            return (in_utc(column) if kind == "zoned" else column).cast("timestamp_ntz")
         case _:
             return column
 

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 from hushcount.accounting import zcdp
 from hushcount.app.estimating import Estimate, estimate_request
+from hushcount.app.options import Options
 from hushcount.app.payment import make_ask
 from hushcount.app.recognising import Sighted, sight, with_facts
-from hushcount.app.request import Options, Request, make_request
+from hushcount.app.request import Request, make_request
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.setting import Setting
 from hushcount.app.words import in_releases
@@ -28,7 +29,22 @@ from hushcount.model.queries import Question
 # What a caller may say of a question. Where the data is, who pays and how it is kept are the service's to know.
 ASKABLE = frozenset(
     {
-        *("text", "ngrams", "lower", "preset", "error", "rho", "epsilon", "delta", "where", "keys"),
+        *(
+            "text",
+            "ngrams",
+            "by",
+            "timezone",
+            "date_format",
+            "trim",
+            "lower",
+            "preset",
+            "error",
+            "rho",
+            "epsilon",
+            "delta",
+            "where",
+            "keys",
+        ),
         *("max_items_per_user", "per_item_cap", "k", "counts", "method", "fresh"),
     }
 )
@@ -71,12 +87,12 @@ def read_request(offer: Offer, question: Question, said: Mapping[str, Any], *, p
         raise InvalidParameter(unknown[0], options[unknown[0]], f"left out; known are {', '.join(sorted(ASKABLE))}")
     if isinstance(options.get("keys"), str):
         raise InvalidParameter("keys", options["keys"], "a list of items", "Files are not read on the server.")
-    column = item if item is not None else options.get("text")
-    if offer.items is not None and column not in offer.items:
-        raise InvalidParameter("item", column, f"one of {', '.join(offer.items)}")
     if options.get("preset", presets[0] if presets else "standard") not in presets:
         raise InvalidParameter("preset", options["preset"], f"one of {', '.join(presets)}")
     request = make_request(question, user=offer.person, item=item, options=cast("Options", options))
+    for column in request.selection.item_columns:
+        if offer.items is not None and column not in offer.items:
+            raise InvalidParameter("item", column, f"one of {', '.join(offer.items)}")
     if request.selection.where is not None and terms_of(request.selection.where) > _MOST_TERMS:
         raise UnsafeFilter(
             f"the filter joins more than {_MOST_TERMS} conditions; write alternatives of one column as a list, as in "

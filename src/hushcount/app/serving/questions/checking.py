@@ -21,8 +21,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hushcount.app.charging import UNCHARGED, noting
+from hushcount.app.items import listed
 from hushcount.app.recognising import Sighted, sight
-from hushcount.app.request import listed
 from hushcount.app.serving.callers.callers import Caller, require
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.jobs.answering import lifetime

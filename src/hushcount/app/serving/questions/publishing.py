@@ -115,10 +115,10 @@ def _add(service: Service, job: Job, spent: Spent) -> None:
 def table_of(found: Answered) -> Columns:
     """A release as a table for other programs: every row says of when it is, and whether limits were only tracked."""
     answer = found.release
-    columns, rows = answer.to_dict(), len(answer)
+    columns, rows = answer.numbers(), len(answer)
     nothing: list[int | None] = [None] * rows
     return {
-        "item": ("TEXT", columns["item"]),
+        "item": ("TEXT", answer.items.tolist()),
         **{name: ("BIGINT", columns.get(name, nothing)) for name in ("count", "low", "high")},
         "as_of": ("TIMESTAMPTZ", [answer.receipt.made] * rows),
         "tracked": ("BOOLEAN", [found.stored.mode == "track"] * rows),

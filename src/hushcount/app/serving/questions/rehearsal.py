@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.app.answer import answer
+from hushcount.app.items import column_names
 from hushcount.app.release import Release
 from hushcount.app.request import Request
 from hushcount.app.setting import passing_setting
@@ -19,6 +20,7 @@ from hushcount.engines.incidence import MemoryIncidence, incidence
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection
+from hushcount.model.tuples import join
 
 MADE_UP = "This answer is made up: it shows what an answer looks like, and tells nothing of the data."
 _PEOPLE = 20_000
@@ -65,13 +67,13 @@ class LookAlike:
 def rehearse(request: Request) -> Release:
     """The answer that the question would have on the look-alike, with noise as it would have it."""
     public = request.facts.public_items
-    items = _names(request.item_words()) if public is None else tuple(public.tolist()[:_ITEMS])
+    items = _names(column_names(request.selection.item)) if public is None else tuple(public.tolist()[:_ITEMS])
     release = answer(replace(request, fresh=True), LookAlike(_made_up(items)), passing_setting())
     return replace(release, notes=(MADE_UP,))
 
 
-def _names(what: str) -> tuple[str, ...]:
-    return tuple(f"made-up {what} {rank}" for rank in range(1, _ITEMS + 1))
+def _names(columns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(join([f"made-up {column} {rank}" for column in columns]) for rank in range(1, _ITEMS + 1))
 
 
 @lru_cache(maxsize=8)

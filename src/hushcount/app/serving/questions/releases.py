@@ -22,6 +22,7 @@ from hushcount.app.serving.service import Service
 from hushcount.errors import NotFound
 from hushcount.ledger.jobs import Job
 from hushcount.ledger.ledger import StoredRelease
+from hushcount.model.tuples import split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,9 @@ def made_up_form(release: Release, wanted: Wanted) -> dict[str, Any]:
 
 def answer_form(release: Release) -> dict[str, Any]:
     """The rows of an answer and what there is to know of them. An answer is complete, or it is none."""
-    columns = release.to_dict()
+    width = len(release.receipt.columns)
+    items: list[object] = [one if width == 1 else list(split(one, width)) for one in release.items.tolist()]
+    columns = {"item": items, **release.numbers()}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     with_counts = release.counts is not None
     return {
