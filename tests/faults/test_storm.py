@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from tests.faults.checker import Verdict
 from tests.faults.points import POINTS
@@ -13,8 +14,10 @@ from tests.postgres import running_cluster
 
 # Each client asks so many new questions, and about as much again of other things.
 ASKS = 8
-# Of eighteen steps; which are reached in time depends on the machine, and the sweep goes through all of them.
-LEAST_KILLS = 8
+# Each storm has every second step, and the sweep goes through all of them on both ledgers: starting a worker anew is
+# most of what a storm takes. Which of its nine are reached in time depends on the machine.
+ON_A_FILE, ON_A_SERVER = POINTS[::2], POINTS[1::2]
+LEAST_KILLS = 5
 # What is wrong for a while stays so until so many requests felt it, or so many seconds.
 FELT, A_WHILE = 8, 3.0
 
@@ -24,9 +27,9 @@ def quietly(answers: int):
     return lambda crowd: crowd.work(answers)
 
 
-def deaths(place: Place):
+def deaths(place: Place, planned: Sequence[str]):
     """Let the clients work until all workers have died that are to die, or there is nothing left to ask."""
-    return lambda crowd: crowd.wait_for(lambda: len(place.kills) >= len(POINTS))
+    return lambda crowd: crowd.wait_for(lambda: len(place.kills) >= len(planned))
 
 
 def report(name: str, ended: Storm, verdict: Verdict, server: Server) -> None:
@@ -42,7 +45,7 @@ def test_on_a_file(tmp_path):
     clock = tmp_path / "clock"
     clock.write_text("0", encoding="utf-8")
     place = make_place(tmp_path / "place")
-    place.plan(*(f"{point} 2" for point in POINTS))
+    place.plan(*(f"{point} 2" for point in ON_A_FILE))
     with serving(place, silence=2, clock=str(clock)) as server:
 
         def full(crowd):
@@ -55,7 +58,7 @@ def test_on_a_file(tmp_path):
             crowd.work(FELT, longest=A_WHILE)
             clock.write_text("0", encoding="utf-8")
 
-        ended = storm(server, [quietly(16), full, quietly(8), wrong_clock, deaths(place)], seed=1, asks=ASKS)
+        ended = storm(server, [quietly(16), full, quietly(8), wrong_clock, deaths(place, ON_A_FILE)], seed=1, asks=ASKS)
         server.stop()
         verdict = ended.verdict(server)
         report("SQLite", ended, verdict, server)
@@ -84,11 +87,12 @@ def test_on_a_server(tmp_path):
                 proxy.cut_all()
 
             def armed(_):
-                place.plan(*(f"{point} 2" for point in POINTS))
+                place.plan(*(f"{point} 2" for point in ON_A_SERVER))
                 for worker in server.workers():
                     server.kill(worker)
 
-            strikes = [quietly(40), cut, quietly(40), cut, quietly(20), crash, quietly(10), armed, deaths(place)]
+            to_the_end = deaths(place, ON_A_SERVER)
+            strikes = [quietly(40), cut, quietly(40), cut, quietly(20), crash, quietly(10), armed, to_the_end]
             ended = storm(server, strikes, seed=2, asks=ASKS)
             server.stop()
             verdict = ended.verdict(server)
