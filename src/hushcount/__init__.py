@@ -8,11 +8,23 @@ if TYPE_CHECKING:
     from hushcount import audit
     from hushcount.app.release import Release
     from hushcount.app.setting import Setting
-    from hushcount.library.questions import count, estimate, top, vocab
+    from hushcount.library.questions import count, estimate, people, top, vocab
     from hushcount.library.remote import connect
     from hushcount.library.surroundings import open_setting
 
-__all__ = ["Release", "Setting", "__version__", "audit", "connect", "count", "estimate", "open_setting", "top", "vocab"]
+__all__ = [
+    "Release",
+    "Setting",
+    "__version__",
+    "audit",
+    "connect",
+    "count",
+    "estimate",
+    "open_setting",
+    "people",
+    "top",
+    "vocab",
+]
 __version__ = "0.1.0"
 
 _HOME = {
@@ -20,6 +32,7 @@ _HOME = {
     "connect": "hushcount.library.remote",
     "count": "hushcount.library.questions",
     "estimate": "hushcount.library.questions",
+    "people": "hushcount.library.questions",
     "top": "hushcount.library.questions",
     "vocab": "hushcount.library.questions",
     "Release": "hushcount.app.release",

@@ -66,6 +66,10 @@ class Connection:
         """Which items may be named at all, without counts."""
         return self._answer("vocab", dataset, item=item, options=options)
 
+    def people(self, dataset: str, **options: Unpack[Options]) -> Release:
+        """How many people there are in all; `by` and `keys` for how many in each group of a public list."""
+        return self._answer("people", dataset, item=None, options=options)
+
     def estimate(
         self,
         dataset: str,

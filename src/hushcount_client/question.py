@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from hushcount_client.problems import InvalidOption
 
-Question: TypeAlias = Literal["count", "top", "vocab"]
+Question: TypeAlias = Literal["count", "top", "vocab", "people"]
 Mode: TypeAlias = Literal["estimate", "rehearse", "release"]
 Number: TypeAlias = int | float | str | Decimal
 
@@ -104,7 +104,9 @@ def make_body(
     _require_known(options)
     if question == "top" and "k" not in options:
         raise InvalidOption("a top list needs k: write k=10 for the ten most held items")
-    if (item is None) == ("text" not in options):
+    if question == "people" and item is not None:
+        raise InvalidOption("people are counted without an item; for groups, say by and keys")
+    if question != "people" and (item is None) == ("text" not in options):
         raise InvalidOption("one of item and text is needed: the column whose values, or whose words, are counted")
     said = {name: value for name, value in options.items() if name not in _OF_THE_CALL and value is not None}
     form = {"mode": mode, "dataset": dataset, "question": question, "item": item, **_written(said)}

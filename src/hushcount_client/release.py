@@ -84,7 +84,7 @@ class Release:
     @property
     def item_columns(self) -> tuple[str, ...]:
         """What the columns of the item are called."""
-        return tuple(map(str, self.receipt.get("columns") or ("item",)))
+        return tuple(map(str, self.receipt.get("columns", ("item",))))
 
     def numbers(self) -> dict[str, list[int]]:
         """The columns count, low and high, where there are counts."""
@@ -148,7 +148,7 @@ def read_release(form: Mapping[str, Any]) -> Release:
     cutoff, receipt = inner.get("cutoff"), dict(inner.get("receipt") or {})
     return Release(
         id=str(inner.get("id") or ""),
-        rows=_rows(inner["rows"], len(receipt.get("columns") or ("item",)) if receipt else None),
+        rows=_rows(inner["rows"], len(receipt.get("columns", ("item",))) if receipt else None),
         cutoff=None if cutoff is None else float(cutoff),
         notes=tuple(map(str, inner.get("notes") or ())),
         receipt=receipt,

@@ -93,7 +93,7 @@ Item: TypeAlias = Annotated[str, Field(max_length=10_000)]
 Columns: TypeAlias = Name | Annotated[list[Name], Field(min_length=1, max_length=MOST_PARTS)]
 # An item of one column, or of several.
 Cell: TypeAlias = Item | Annotated[list[Item], Field(min_length=1, max_length=MOST_PARTS)]
-Question: TypeAlias = Literal["count", "top", "vocab"]
+Question: TypeAlias = Literal["count", "top", "vocab", "people"]
 Window: TypeAlias = Literal["day", "week", "month", "none"]
 Role: TypeAlias = Literal["owner", "analyst", "auditor", "reader", "program", "nobody"]
 Whole: TypeAlias = Annotated[int, Field(ge=1, le=10**9)]

@@ -24,7 +24,8 @@ def intervals(outcome: Outcome) -> tuple[Int64s, Int64s] | None:
     for scale in np.unique(outcome.noise_scale).tolist():
         rows = np.flatnonzero(outcome.noise_scale == scale)
         down[rows], up[rows] = _reaches(outcome, float(scale), rows)
-    low = np.maximum(outcome.counts - down, 0)
+    # There are never fewer than nobody; a released number that is, by noise, stays in its own interval all the same.
+    low = np.maximum(outcome.counts - down, np.minimum(outcome.counts, 0))
     return low, np.maximum(outcome.counts + up, low)
 
 

@@ -41,6 +41,8 @@ def make_items(item: str | Sequence[str] | None, options: Options) -> str | Text
         return TextItems(column=text, shortest=shortest, longest=longest, lower=options.get("lower", True))
     _refuse(options, ("ngrams",), "left out where the values of a column are counted", "It is for --text.")
     parts = tuple(map(_part, (*_several(options.get("by", ())), *_several(item or ()))))
+    if not parts:
+        raise InvalidParameter("item", item, "a column, or several")
     if all(part.unit is None for part in parts):
         _refuse(options, ("timezone", "date_format"), "said with day(COLUMN), hour(COLUMN), week(...) or month(...)")
     made = TupleItems(
@@ -52,6 +54,24 @@ def make_items(item: str | Sequence[str] | None, options: Options) -> str | Text
     )
     # A column as it is has one name: the same question however it was said.
     return parts[0].column if made == TupleItems(parts=(Part(column=parts[0].column),)) else made
+
+
+def everybody(options: Options) -> tuple[str | TextItems | TupleItems, Options]:
+    """What `people` counts: everybody, or by groups; as items and options of a count.
+
+    A count of everybody is one over a list of a single item that all have: nobody learns an item's name, so no delta is
+    spent, and nobody can hold more than one.
+    """
+    refused = ("text", "ngrams", "max_items_per_user", "per_item_cap", "k", "counts")
+    _refuse(options, refused, "left out where people are counted")
+    if "by" not in options:
+        _refuse(options, ("keys", "timezone", "date_format", "trim", "lower"), "said with by: for people in groups")
+        return TupleItems(parts=()), {**options, "keys": [()], "max_items_per_user": 1}
+    if "keys" not in options:
+        raise InvalidParameter(
+            "keys", None, "given with by", "Groups are counted over a public list; for a private one, ask for a count."
+        )
+    return make_items((), options), options
 
 
 def _several(said: str | Sequence[str]) -> Sequence[str]:
@@ -95,6 +115,8 @@ def _ngrams(value: str | tuple[int, int]) -> tuple[int, int]:
 
 def tuple_words(items: TupleItems) -> str:
     """What is counted, in a few words."""
+    if not items.parts:
+        return "people"
     names = [part.column if part.unit is None else f"the {part.unit} of {part.column}" for part in items.parts]
     words = " and ".join(names)
     if items.zone != "UTC":

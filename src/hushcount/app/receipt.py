@@ -223,7 +223,7 @@ def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
         lines.append(f"Charged for it: rho = {receipt.charged_rho} and delta = {receipt.charged_delta}.")
     if receipt.where:
         lines.append(f"Only rows with {receipt.where} were counted.")
-    if receipt.max_items_per_user is not None:
+    if receipt.max_items_per_user is not None and receipt.columns:
         lines.append(f"At most {receipt.max_items_per_user} items of each person were counted, chosen at random.")
     if receipt.cutoff is not None:
         lines.append(cutoff_sentence(receipt))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from hushcount.app.items import make_items, public_items, tuple_words
+from hushcount.app.items import everybody, make_items, public_items, tuple_words
 from hushcount.app.options import Options
 from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidParameter
 from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, Budget, EpsilonBudget, epsilon_budget, rho_budget
 from hushcount.model.conditions import spell
 from hushcount.model.facts import Facts
-from hushcount.model.queries import Question, Selection, TextItems, TupleItems
+from hushcount.model.queries import Question, Selection, TextItems, TupleItems, Verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +80,27 @@ def _canonical_item(item: str | TextItems | TupleItems) -> object:
             return {"parts": parts, "dress": [item.trim, item.lower], "clock": [item.zone, item.date_format]}
 
 
-def make_request(question: Question, *, user: str, item: str | Sequence[str] | None, options: Options) -> Request:
+def make_request(question: Verb, *, user: str, item: str | Sequence[str] | None, options: Options) -> Request:
     """Check and complete the options of a question. Reads no data, but for the public list of items."""
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise InvalidParameter("option", unknown[0], f"one of {', '.join(sorted(Options.__annotations__))}")
+    if question == "people":
+        if item is not None:
+            raise InvalidParameter("item", item, "left out where people are counted", "For groups, say by and keys.")
+        everyone, more = everybody(options)
+        counted = _made("count", user=user, items=everyone, options=more)
+        return replace(counted, said=frozenset(options))
     if question == "top" and "k" not in options:
         raise InvalidParameter("k", None, "given for a top list", "Write -k 10, or k=10, for the ten most held items.")
+    return _made(question, user=user, items=make_items(item, options), options=options)
+
+
+def _made(question: Question, *, user: str, items: str | TextItems | TupleItems, options: Options) -> Request:
     cap = options.get("per_item_cap", 1)
     text = options.get("where")
     where = None if text is None else grammar.read(text)
     relative, people = _error(options.get("error"))
-    items = make_items(item, options)
     return Request(
         question=question,
         selection=Selection(user=user, item=items, where=where, per_item_cap=cap),

@@ -1,4 +1,4 @@
-"""The verbs `count`, `top` and `vocab`."""
+"""The verbs `count`, `top`, `vocab` and `people`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hushcount.cli.failures import told
-from hushcount.cli.options import Once, items_of, library_options, shared_options
+from hushcount.cli.options import Once, items_of, library_options, people_options, shared_options
 
 if TYPE_CHECKING:
-    from hushcount.model.queries import Question
+    from hushcount.model.queries import Verb
 
 
 @click.command(cls=Once)
@@ -38,7 +38,14 @@ def vocab(**given: Any) -> None:  # noqa: ANN401  as above
     _ask("vocab", given)
 
 
-def _ask(question: Question, given: dict[str, Any]) -> None:
+@click.command(cls=Once)
+@people_options
+def people(**given: Any) -> None:  # noqa: ANN401  as above
+    """How many people there are in all, or by groups of a public list (--by and --keys)."""
+    _ask("people", given)
+
+
+def _ask(question: Verb, given: dict[str, Any]) -> None:
     if not given["server"] and given["user"] is None:
         # Only a server knows by itself which column is the person.
         raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'--user'", param_type="option")

@@ -9,7 +9,7 @@ import click
 
 from hushcount import __version__
 from hushcount.cli.advise import advise
-from hushcount.cli.ask import count, top, vocab
+from hushcount.cli.ask import count, people, top, vocab
 from hushcount.cli.audit import audit
 from hushcount.cli.budget import budget
 from hushcount.cli.catalog import catalog
@@ -32,5 +32,5 @@ def main() -> None:
     """
 
 
-for verb in (count, top, vocab, demo, receipt, budget, catalog, ledger, advise, audit, serve):
+for verb in (count, top, vocab, people, demo, receipt, budget, catalog, ledger, advise, audit, serve):
     main.add_command(verb)

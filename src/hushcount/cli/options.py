@@ -70,10 +70,22 @@ LIBRARY = (
 )
 
 
+# What is said of items, and means nothing where people are counted.
+_OF_ITEMS = {"item", "text", "ngrams", "keep_case", "max_items_per_user", "per_item_cap"}
+
+
 def shared_options(command: _Command) -> _Command:
     """Add the shared options to a command."""
     for add in reversed(_SHARED):
         command = add(command)
+    return command
+
+
+def people_options(command: _Command) -> _Command:
+    """Add the shared options, but for those that are said of items."""
+    command = shared_options(command)
+    added: list[click.Parameter] = command.__click_params__  # type: ignore[attr-defined]
+    added[:] = [param for param in added if param.name not in _OF_ITEMS]
     return command
 
 
@@ -91,15 +103,16 @@ class Once(click.Command):
 
 def items_of(given: dict[str, Any]) -> str | tuple[str, ...] | None:
     """What `--item` said: a column, several, or nothing."""
-    said: tuple[str, ...] = given["item"]
+    said: tuple[str, ...] = given.get("item", ())
     return said[0] if len(said) == 1 else said or None
 
 
 def _refuse_unused(given: dict[str, Any]) -> None:
     """Refuse a flag that is for words where columns are counted, and the other way round."""
-    for flag, use in (("keep_case", "--text"), ("lower", "--item")):
-        if given.get(flag) and not given.get(use.removeprefix("--")):
-            raise click.UsageError(f"--{flag.replace('_', '-')} is for {use}; leave it out here")
+    if given.get("keep_case") and not given["text"]:
+        raise click.UsageError("--keep-case is for --text; leave it out here")
+    if given.get("lower") and given.get("text"):
+        raise click.UsageError("--lower is for --item; words are in lower case anyway")
 
 
 def library_options(given: dict[str, Any]) -> Options:

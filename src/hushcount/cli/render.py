@@ -105,6 +105,8 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         )
     if release.counts is not None:
         lines.append("Each true number is between 'at least' and 'at most' with 95 % probability, row by row.")
+    if release.counts is not None and bool((release.counts <= 0).any()):
+        lines.append("A number of zero or below is noise around few people or none: read it as hardly anybody.")
     if receipt.question == "top" and given.get("k") and len(release) < given["k"]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
     if release.cutoff is not None:

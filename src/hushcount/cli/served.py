@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from hushcount.app.receipt import Receipt
-    from hushcount.model.queries import Question
+    from hushcount.model.queries import Verb
     from hushcount_client import Estimate, Options
 
 # Options that only make sense where the data is, and why.
@@ -26,7 +26,7 @@ _HERE = {
 }
 
 
-def ask(question: Question, given: dict[str, Any]) -> None:
+def ask(question: Verb, given: dict[str, Any]) -> None:
     """Ask a service, and show its answer."""
     from hushcount.cli import render
     from hushcount.cli.options import items_of

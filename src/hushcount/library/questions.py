@@ -1,4 +1,4 @@
-"""The questions as functions: `count`, `top`, `vocab` and `estimate`, each of a source, the person and the item."""
+"""The questions as functions: `count`, `top`, `vocab`, `people` and `estimate`, each of a source and its columns."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_
 from hushcount.ledger.ledger import Account, Balance
 from hushcount.ledger.limits import NEW_ORDER
 from hushcount.library.surroundings import look_around
-from hushcount.model.queries import Question
+from hushcount.model.queries import Verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A question as it is asked from Python or typed: of which source, by which columns, with which options."""
 
-    question: Question
+    question: Verb
     source: object
     user: str
     item: str | Sequence[str] | None
@@ -48,12 +48,17 @@ def vocab(source: object, *, user: str, item: str | Sequence[str] | None = None,
     return _release(Asked(question="vocab", source=source, user=user, item=item, options=options))
 
 
+def people(source: object, *, user: str, **options: Unpack[Options]) -> Release:
+    """How many people there are in all; `by` and `keys` for how many in each group of a public list."""
+    return _release(Asked(question="people", source=source, user=user, item=None, options=options))
+
+
 def estimate(
     source: object = None,
     *,
     user: str,
     item: str | Sequence[str] | None = None,
-    question: Question = "count",
+    question: Verb = "count",
     **options: Unpack[Options],
 ) -> Estimate:
     """What a question would cost at most and how accurate its answer would be. The data is not opened.

@@ -20,7 +20,7 @@ from hushcount.model.amounts import Number
 from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Cost
 from hushcount.model.inputs import Int64s
-from hushcount.model.queries import Question
+from hushcount.model.queries import Verb
 from hushcount.model.tuples import join
 from hushcount_client import Estimate, Options
 from hushcount_client import Release as LightRelease
@@ -76,12 +76,16 @@ class Connection:
         """Which items may be named at all, without counts."""
         return ask(self, "vocab", dataset, item=item, options=options)[0]
 
+    def people(self, dataset: str, **options: Unpack[Options]) -> Release:
+        """How many people there are in all; `by` and `keys` for how many in each group of a public list."""
+        return ask(self, "people", dataset, item=None, options=options)[0]
+
     def estimate(
         self,
         dataset: str,
         *,
         item: str | Sequence[str] | None = None,
-        question: Question = "count",
+        question: Verb = "count",
         **options: Unpack[Options],
     ) -> Estimate:
         """What a question would cost at most and how accurate its answer would be. Free; the data is not read."""
@@ -93,7 +97,7 @@ class Connection:
         dataset: str,
         *,
         item: str | Sequence[str] | None = None,
-        question: Question = "count",
+        question: Verb = "count",
         **options: Unpack[Options],
     ) -> LightRelease:
         """The question answered on an invented table that looks like the data. Free.
@@ -143,11 +147,12 @@ def make_key() -> str:
 
 
 def ask(
-    connection: Connection, question: Question, dataset: str, *, item: str | Sequence[str] | None, options: Options
+    connection: Connection, question: Verb, dataset: str, *, item: str | Sequence[str] | None, options: Options
 ) -> tuple[Release, Mapping[str, Any] | None]:
     """Answer a question; also what is left afterwards, None where the service does not say."""
     with _as_ours():
-        light = getattr(connection.client, question)(dataset, item=item, **options)
+        of = {} if question == "people" else {"item": item}
+        light = getattr(connection.client, question)(dataset, **of, **options)
         return make_release(light), light.left
 
 

@@ -12,6 +12,8 @@ from hushcount.model.conditions import Condition, columns_of
 
 # Which items may be named; how many people have each; which are the most held.
 Question: TypeAlias = Literal["vocab", "count", "top"]
+# What can be asked: `people` is a count of everybody, or by groups that are public.
+Verb: TypeAlias = Literal["vocab", "count", "top", "people"]
 
 # A part of a moment: as an item, all moments within it are one.
 Unit: TypeAlias = Literal["hour", "day", "week", "month"]
@@ -58,7 +60,7 @@ class Part:
 class TupleItems:
     """Items are made of one column or several, a value of each; of several they are one text (`model.tuples`).
 
-    A row in which a part is missing has no item.
+    A row in which a part is missing has no item. Without parts all rows have the same, and it counts people.
 
     Attributes:
         parts: the parts, in their order.
@@ -77,7 +79,7 @@ class TupleItems:
 
     def __post_init__(self) -> None:
         names = [part.name for part in self.parts]
-        if not 1 <= len(names) <= MOST_PARTS:
+        if len(names) > MOST_PARTS:
             raise InvalidParameter("item", ", ".join(names), f"one to {MOST_PARTS} columns")
         if len(set(names)) < len(names):
             raise InvalidParameter("item", ", ".join(names), "columns that differ")

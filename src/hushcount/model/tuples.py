@@ -18,7 +18,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def join(texts: Sequence[str]) -> str:
-    """A tuple as one text; a tuple of one is its text as it is."""
+    """A tuple as one text; a tuple of one is its text as it is, and one of nothing is empty."""
     return texts[0] if len(texts) == 1 else SEPARATOR.join(map(_escaped, texts))
 
 
@@ -30,6 +30,8 @@ def split(text: str, width: int) -> tuple[str, ...]:
     """
     if width == 1:
         return (text,)
+    if not width and not text:
+        return ()
     parts = tuple(
         _ESCAPED.sub(lambda found: SEPARATOR if found[1] == "s" else found[1], part) for part in text.split(SEPARATOR)
     )

@@ -104,3 +104,20 @@ def _crowd(people: int) -> MemoryIncidence:
     """Two thousand items, each of so many people who have nothing else."""
     rows = [(f"{item}/{person}", f"item {item}") for item in range(2000) for person in range(people)]
     return incidence([user for user, _ in rows], [item for _, item in rows])
+
+
+def test_a_released_number_is_inside_its_own_interval():
+    """Also one below zero, which noise around nobody gives; the other end still reaches up to what may be."""
+    mechanism = find("known-gaussian")
+    facts = Facts(max_items=1, public_items=as_items(["a", "b", "c"]))
+    plan = mechanism.plan(rho_budget("0.01", "1e-6"), facts)
+    for seed in range(40):
+        outcome = mechanism.run(histogram(["a"], [4]), plan, SeededSource(seed))
+        low, high = intervals(outcome)
+
+        assert (low <= outcome.counts).all(), seed
+        assert (outcome.counts <= high).all(), seed
+        assert (low >= np.minimum(outcome.counts, 0)).all(), seed
+        if (outcome.counts < 0).any():
+            return
+    pytest.fail("noise around nobody is below zero half of the time")

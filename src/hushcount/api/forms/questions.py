@@ -12,7 +12,7 @@ from hushcount.api.forms.service import Preset, Problem
 from hushcount.app.serving.owners import schedules
 from hushcount.app.serving.questions.deriving import Deed
 from hushcount.model.costs import KINDS
-from hushcount.model.queries import Question
+from hushcount.model.queries import Question, Verb
 
 
 class ExpertCost(Charge):
@@ -257,7 +257,7 @@ class Derived(TypedDict):
 class AskedFor(TypedDict):
     """A question as it was sent."""
 
-    question: Question
+    question: Verb
     item: NotRequired[str | list[str]]
     by: NotRequired[str | list[str]]
     timezone: NotRequired[str]

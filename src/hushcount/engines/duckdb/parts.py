@@ -31,8 +31,8 @@ def zones() -> frozenset[str]:
 def item_sql(items: TupleItems, columns: Typed) -> str:
     """SQL for the text of an item; NULL where a part of it is missing."""
     texts = [_part_sql(part, items, columns[part.column]) for part in items.parts]
-    if len(texts) == 1:
-        return texts[0]
+    if len(texts) <= 1:
+        return texts[0] if texts else "''"
     # Operators, not concat(): that leaves out what is missing.
     return f" || {_sign(SEPARATOR)} || ".join(f"({_escaped(text)})" for text in texts)
 

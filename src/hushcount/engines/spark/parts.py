@@ -44,6 +44,13 @@ def joined(texts: Sequence[Column]) -> Column:
     return F.concat(*parts)
 
 
+def everybody() -> Column:
+    """The item of no parts: the same for all rows."""
+    from pyspark.sql import functions as F
+
+    return F.lit("")
+
+
 def trimmed(text: Column) -> Column:
     """A text without white space at its ends."""
     from pyspark.sql import functions as F

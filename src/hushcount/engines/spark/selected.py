@@ -16,7 +16,7 @@ from hushcount.engines import columns as rules
 from hushcount.engines.columns import Reading
 from hushcount.engines.filters.filter import OPERATORS, Comparison, literal_as, reading_of
 from hushcount.engines.parts import dressed
-from hushcount.engines.spark.parts import in_utc, joined, part_column, trimmed
+from hushcount.engines.spark.parts import everybody, in_utc, joined, part_column, trimmed
 from hushcount.engines.spark.session import mapped
 from hushcount.engines.text import grams
 from hushcount.model import columns as model
@@ -99,13 +99,15 @@ def select_rows(frame: Frame, selection: Selection, columns: Typed) -> Frame:
     rows = frame.select(text_column(frame, person).alias("person"), *parts)
     if in_python or person.needs_python:
         rows = mapped(rows, _speller(selection.item), "person string, item string")
-    elif isinstance(selection.item, TupleItems):
+    elif isinstance(selection.item, TupleItems) and selection.item.parts:
         rows = rows.select("person", joined([rows[name] for name in rows.columns[1:]]).alias("item"))
     return rows.where(rows["person"].isNotNull() & rows["item"].isNotNull())
 
 
 def _parts(frame: Frame, selection: Selection, columns: Typed) -> tuple[list[Column], bool]:
     """What items are made of, as far as Java makes it, and whether Python must do the rest."""
+    if isinstance(selection.item, TupleItems) and not selection.item.parts:
+        return [everybody().alias("item")], False
     if not isinstance(selection.item, TupleItems):
         held = columns[selection.item_columns[0]]
         return [text_column(frame, held).alias("item")], isinstance(selection.item, TextItems) or held.needs_python
@@ -153,7 +155,7 @@ def _speller(item: str | TextItems | TupleItems) -> Callable[[Iterator[_Batch]],
 
         for batch in batches:
             people, things = spelled(batch.column(0)), spelled(batch.column(1))
-            if isinstance(item, TupleItems):
+            if isinstance(item, TupleItems) and item.parts:
                 things = _joined_texts(item, [things, *(spelled(held) for held in batch.columns[2:])])
             elif isinstance(item, TextItems):
                 split = [

@@ -24,7 +24,7 @@ from hushcount.ledger.ledger import Ask
 from hushcount.model.amounts import amount
 from hushcount.model.budgets import PRESETS, rho_budget
 from hushcount.model.conditions import terms_of
-from hushcount.model.queries import Question
+from hushcount.model.queries import Verb
 
 # What a caller may say of a question. Where the data is, who pays and how it is kept are the service's to know.
 ASKABLE = frozenset(
@@ -71,7 +71,7 @@ class Wanted:
     estimate: Estimate
 
 
-def read_request(offer: Offer, question: Question, said: Mapping[str, Any], *, presets: tuple[str, ...]) -> Request:
+def read_request(offer: Offer, question: Verb, said: Mapping[str, Any], *, presets: tuple[str, ...]) -> Request:
     """The question that was sent, as a request about this data set; every option that is not known is refused.
 
     Args:

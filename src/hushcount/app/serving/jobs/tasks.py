@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hushcount.app.request import Request
-from hushcount.model.queries import Question
+from hushcount.model.queries import Verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Task:
     """
 
     dataset: str
-    question: Question
+    question: Verb
     said: Mapping[str, Any] = field(default_factory=dict)
 
 
