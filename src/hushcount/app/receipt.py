@@ -38,6 +38,9 @@ class Receipt:
     `data_version` names the data to whoever holds the secret, and is another in every receipt: two of them tell nobody
     else whether the data changed (erratum 46).
 
+    `left_out` is True if a bound on each person's items may have left some of them out: the numbers and their intervals
+    are then of what was counted, and the true ones may be larger.
+
     `columns` are the names of the item's columns in the answer, as they are in the data.
 
     `noise_scale` is there if all rows have the same, `shown_above` if rows had to exceed a threshold to be shown.
@@ -73,6 +76,7 @@ class Receipt:
     remark: str | None = None
     order: float | None = None
     columns: tuple[str, ...] = ("item",)
+    left_out: bool = False
 
     def to_json(self) -> str:
         """The receipt as JSON text, keys in a fixed order."""
@@ -90,6 +94,7 @@ class Receipt:
             ("noise_scale", "noise_bound", "shown_above", "remark", "order")
         )
         said = {**unsaid, **form, "columns": tuple(form.get("columns", ("item",)))}
+        said.setdefault("left_out", said["max_items_per_user"] is not None)
         return Receipt(**{field.name: said[field.name] for field in fields(Receipt)})
 
     def to_text(self, *, numbers: bool = True) -> str:
@@ -108,6 +113,7 @@ def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetim
         user=selection.user,
         item=planned.request.item_words(),
         columns=column_names(selection.item),
+        left_out=_leaves_out(planned),
         where=planned.request.filter_words(),
         per_item_cap=selection.per_item_cap,
         max_items_per_user=planned.plan.max_items,
@@ -133,6 +139,25 @@ def make_receipt(planned: Planned, mark: str, outcome: Outcome, *, made: datetim
         consistent=consistent,
         remark=outcome.remark,
         order=None if planned.plan.cost.order == EVERY_ORDER else float(planned.plan.cost.order),
+    )
+
+
+def _leaves_out(planned: Planned) -> bool:
+    """Whether a person may have had more items than were counted of them: of a public list they cannot have more."""
+    bound, public = planned.plan.max_items, planned.request.facts.public_items
+    return bound is not None and (public is None or bound < len(public))
+
+
+def interval_sentence(receipt: Receipt) -> str:
+    """What the ends of the intervals hold, and of what."""
+    if not receipt.left_out:
+        return "Each true number is between 'at least' and 'at most' with 95 % probability, row by row."
+    bound = receipt.max_items_per_user
+    items = "one item" if bound == 1 else f"{bound:,} items"
+    return (
+        f"Of each person at most {items} were counted, chosen at random, and these are the numbers of that: 'at least' "
+        "and 'at most' hold it with 95 % probability, row by row. Whoever has more items is missing in some rows, so a "
+        "true number may well be above 'at most'."
     )
 
 
@@ -223,8 +248,11 @@ def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
         lines.append(f"Charged for it: rho = {receipt.charged_rho} and delta = {receipt.charged_delta}.")
     if receipt.where:
         lines.append(f"Only rows with {receipt.where} were counted.")
-    if receipt.max_items_per_user is not None and receipt.columns:
-        lines.append(f"At most {receipt.max_items_per_user} items of each person were counted, chosen at random.")
+    if receipt.left_out:
+        lines.append(
+            f"At most {receipt.max_items_per_user:,} items of each person were counted, chosen at random, and the "
+            "numbers and intervals are of these: where people have more, the true numbers are larger."
+        )
     if receipt.cutoff is not None:
         lines.append(cutoff_sentence(receipt))
     if receipt.remark:

@@ -92,7 +92,7 @@ def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
 
 def summary(release: Release, given: dict[str, Any]) -> list[str]:
     """The sentences under a table."""
-    from hushcount.app.receipt import cutoff_sentence
+    from hushcount.app.receipt import cutoff_sentence, interval_sentence
 
     receipt = release.receipt
     lines = [""]
@@ -104,17 +104,36 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
             "Nothing could be shown at this price: too few people share any one item. A larger --preset shows more."
         )
     if release.counts is not None:
-        lines.append("Each true number is between 'at least' and 'at most' with 95 % probability, row by row.")
+        lines.append(interval_sentence(receipt))
     if release.counts is not None and bool((release.counts <= 0).any()):
         lines.append("A number of zero or below is noise around few people or none: read it as hardly anybody.")
     if receipt.question == "top" and given.get("k") and len(release) < given["k"]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
     if release.cutoff is not None:
         lines.append(cutoff_sentence(receipt))
+    lines += _more(release)
     if not release.enforced:
         lines.append("Given without a limit: spending on this data is only tracked.")
     lines.append(f"Price: {price(float(receipt.charged_rho))}. Receipt: hushcount receipt {receipt.id}")
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
+
+
+def _more(release: Release) -> list[str]:
+    """The one change that would show more, or more of the truth, and its price."""
+    from hushcount.model.budgets import PRESETS
+
+    receipt = release.receipt
+    if receipt.left_out and receipt.question == "count":
+        return [
+            "For the true numbers leave out --max-items-per-user: fewer rows, at the same price, and nobody missing."
+        ]
+    dearer = [name for name, rho in PRESETS.items() if float(rho) > float(receipt.rho)]
+    if receipt.cutoff is None or not dearer:
+        return []
+    rho = float(PRESETS[dearer[0]])
+    # Noise, and with it every threshold, goes by the root of what is spent.
+    about = receipt.cutoff * (float(receipt.rho) / rho) ** 0.5
+    return [f"--preset {dearer[0]} would go down to about {about:,.0f} instead, for {price(rho)}."]
 
 
 def printable(text: str) -> str:

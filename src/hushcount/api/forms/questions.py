@@ -125,10 +125,11 @@ class NamedRow(TypedDict):
 
 
 class Interval(TypedDict):
-    """How often the intervals hold."""
+    """How often the intervals hold, and of what: of the true counts, or of what a bound on people's items let count."""
 
     level: Share
     holds: Literal["for each row"]
+    of: Literal["true", "counted"]
 
 
 class CostEvent(TypedDict):
@@ -162,6 +163,7 @@ class Receipt(TypedDict):
     user: str
     item: str
     columns: list[str]
+    left_out: bool
     where: str | None
     per_item_cap: int
     max_items_per_user: int | None

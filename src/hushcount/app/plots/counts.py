@@ -37,7 +37,8 @@ def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, 
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter(lambda people, _: f"{people:,.0f}")
-    axes.set_xlabel("people (bar: released count; whisker: the true count is inside with 95 % probability)")
+    inside = "what was counted" if receipt.left_out else "the true count"
+    axes.set_xlabel(f"people (bar: released count; whisker: {inside} is inside with 95 % probability)")
     shown = (
         f"{len(items)} of {len(columns['count'])} released items"
         if len(items) < len(columns["count"])

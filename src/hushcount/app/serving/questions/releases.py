@@ -110,11 +110,16 @@ def answer_form(release: Release) -> dict[str, Any]:
         "shown": len(rows),
         "cutoff": release.cutoff,
         "rows": rows,
-        "interval": {"level": 0.95, "holds": "for each row"} if with_counts else None,
+        "interval": {"level": 0.95, "holds": "for each row", "of": _of_what(release)} if with_counts else None,
         "notes": _notes(release),
         "cost": release.cost.to_json(),
         "receipt": receipt_form(release),
     }
+
+
+def _of_what(release: Release) -> str:
+    """Of what the intervals are: where a bound may have left items out, of what was counted."""
+    return "counted" if release.receipt.left_out else "true"
 
 
 def receipt_form(release: Release) -> dict[str, Any]:
