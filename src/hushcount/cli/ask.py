@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,6 +58,7 @@ def _ask(question: Verb, given: dict[str, Any]) -> None:
             return
         from hushcount.cli import render
         from hushcount.cli.stages import Stages
+        from hushcount.cli.standard_input import as_file
         from hushcount.library.questions import Asked, ask, price
 
         options = library_options(given)
@@ -68,8 +70,8 @@ def _ask(question: Verb, given: dict[str, Any]) -> None:
             return
         render.check_outputs(given)
         render.warn_of_row_id(given["user"])
-        with Stages(quiet=given["quiet"] or given["as_json"]) as stages:
+        with as_file(given["file"]) as file, Stages(quiet=given["quiet"] or given["as_json"]) as stages:
             stages.say("opening the data")
-            release, left = ask(asked, say=stages.say, note=render.show_note)
+            release, left = ask(replace(asked, source=file), say=stages.say, note=render.show_note)
         render.show_release(release, given)
         render.show_left(left, given)

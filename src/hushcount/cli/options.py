@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from hushcount.cli import completion
+
 if TYPE_CHECKING:
     from hushcount.app.options import Options
 
@@ -20,33 +22,59 @@ server_option = click.option(
 )
 
 _SHARED = (
-    click.argument("file", metavar="FILE"),
-    click.option("--user", metavar="COLUMN", help="The column that says who a row belongs to; needed for files."),
+    click.argument("file", metavar="FILE", type=click.Path()),
+    click.option(
+        "--user",
+        metavar="COLUMN",
+        shell_complete=completion.columns,
+        help="The column that says who a row belongs to; needed for files.",
+    ),
     click.option(
         "--item",
         metavar="COLUMN",
         multiple=True,
+        shell_complete=completion.columns,
         help="The column whose values are counted, or day(COLUMN), week, month, hour; again for pairs.",
     ),
-    click.option("--by", metavar="COLUMN", multiple=True, help="As --item, and the table is sorted by it."),
+    click.option(
+        "--by",
+        metavar="COLUMN",
+        multiple=True,
+        shell_complete=completion.columns,
+        help="As --item, and the table is sorted by it.",
+    ),
     click.option("--timezone", metavar="ZONE", help="With day(COLUMN): whose clock, as Europe/Berlin (default UTC)."),
     click.option("--date-format", metavar="FORMAT", help="With day(COLUMN): how texts write it, as %d/%m/%Y %H:%M."),
     click.option("--trim", is_flag=True, help="With --item: leave off white space at both ends."),
     click.option("--lower", is_flag=True, help="With --item: take Apple for apple."),
-    click.option("--text", metavar="COLUMN", help="A text column instead: its words are counted."),
+    click.option(
+        "--text",
+        metavar="COLUMN",
+        shell_complete=completion.columns,
+        help="A text column instead: its words are counted.",
+    ),
     click.option("--ngrams", metavar="N-M", help="With --text: runs of N to M words, such as 1-3."),
     click.option("--keep-case", is_flag=True, help="With --text: tell Apple from apple."),
     click.option("--where", metavar="FILTER", help="Count only these rows: \"country = 'NZ' AND age >= 18\"."),
     click.option("--keys", metavar="LIST", help="A file with the public list of items, one per line."),
     click.option("--max-items-per-user", type=int, metavar="N", help="Take at most N items of each person."),
     click.option("--per-item-cap", type=int, metavar="N", help="Let one person add up to N to a count (default 1)."),
-    click.option("--preset", help="How much to spend: cautious, standard (default) or generous."),
+    click.option(
+        "--preset",
+        shell_complete=completion.presets,
+        help="How much to spend: cautious, standard (default) or generous.",
+    ),
     click.option("--error", metavar="E", help="Wanted accuracy: 10% of each count, or a number of people."),
     click.option("--rho", metavar="X", help="Expert: spend this much rho."),
     click.option("--epsilon", metavar="X", help="Expert: spend (epsilon, delta)."),
     click.option("--delta", metavar="X", help="Expert: the delta, 1e-6 unless said otherwise."),
-    click.option("--method", metavar="NAME", help="Expert: a mechanism by name."),
-    click.option("--engine", metavar="NAME", help="What reads the data: duckdb (default), spark or pinot."),
+    click.option("--method", metavar="NAME", shell_complete=completion.methods, help="Expert: a mechanism by name."),
+    click.option(
+        "--engine",
+        metavar="NAME",
+        shell_complete=completion.engines,
+        help="What reads the data: duckdb (default), spark or pinot.",
+    ),
     click.option("--master", metavar="ADDRESS", help="With --engine spark: where it runs, as spark://host:7077."),
     click.option("--table", metavar="NAME", help="The table, where FILE is a database with several."),
     click.option("--dataset", metavar="NAME", help="The data set of the catalog that FILE belongs to."),

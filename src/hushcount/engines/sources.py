@@ -176,7 +176,12 @@ def table_place(path: Path, table: str) -> str:
 
 def _on_disk(given: str, table: str | None) -> Source:
     if "://" in given:
-        raise InvalidParameter("source", given.partition("://")[0] + "://...", "a local file", "Copy it here first.")
+        raise InvalidParameter(
+            "source",
+            given.partition("://")[0] + "://...",
+            "a local file: nothing is read over the network but databases",
+            "Copy it here first, as with `aws s3 cp` or `curl -O`.",
+        )
     path = Path(given)
     if is_address(given) and not path.exists():
         raise InvalidParameter("source", "an address in words", "a file, or an address such as postgresql://host/name")

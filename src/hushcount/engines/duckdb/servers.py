@@ -21,6 +21,7 @@ _Session: TypeAlias = Any  # psycopg.Connection
 _TABLES = """SELECT table_name, table_schema FROM information_schema.tables
     WHERE table_schema = ANY (current_schemas(false))
     ORDER BY array_position(current_schemas(false), table_schema) DESC"""
+_ELSEWHERE = "SELECT 1 FROM information_schema.tables WHERE table_schema = %s AND table_name = %s"
 _PINNED = {
     "search_path": "",
     "TimeZone": "UTC",
@@ -50,13 +51,11 @@ def copy_postgres(connection: _Connection, server: Server) -> tuple[str, tuple[s
         with psycopg.connect(server.address, client_encoding="utf8") as session:
             session.read_only = True
             session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            # The nearest schema of the search path comes last, and stays.
-            schemas = {str(name): str(schema) for name, schema in session.execute(_TABLES)}
-            table = choose_table(server.table, schemas)
+            schema, table = _find(session, server.table)
             for setting, value in _PINNED.items():
                 session.execute("SELECT set_config(%s, %s, true)", (setting, value))
-            _copy(connection, server, session, f"{quoted(schemas[table])}.{quoted(table)}")
-            return table, _places(session, f"{schemas[table]}.{table}")
+            _copy(connection, server, session, f"{quoted(schema)}.{quoted(table)}")
+            return table, _places(session, f"{schema}.{table}")
     except psycopg.Error as error:
         kind = type(error).__name__
     raise UnreadableSource(
@@ -80,15 +79,24 @@ def stamp_postgres(server: Server) -> tuple[object, ...] | None:
 
     try:
         with psycopg.connect(server.address, client_encoding="utf8") as session:
-            schemas = {str(name): str(schema) for name, schema in session.execute(_TABLES)}
-            table = choose_table(server.table, schemas)
-            found = session.execute(_WRITTEN, (schemas[table], table)).fetchone()
+            found = session.execute(_WRITTEN, _find(session, server.table)).fetchone()
             return None if found is None else tuple(found)
     except psycopg.Error as error:
         kind = type(error).__name__
     raise UnreadableSource(
         f"{server.name} cannot be read: the server refused it ({kind}); check the address and rights"
     )
+
+
+def _find(session: _Session, said: str | None) -> tuple[str, str]:
+    """Schema and name of the table that was said: one of the search path, or `schema.table` of any other."""
+    # The nearest schema of the search path comes last, and stays.
+    schemas = {str(name): str(schema) for name, schema in session.execute(_TABLES)}
+    schema, dot, name = (said or "").partition(".")
+    if dot and said not in schemas and session.execute(_ELSEWHERE, (schema, name)).fetchone() is not None:
+        return schema, name
+    table = choose_table(said, schemas)
+    return schemas[table], table
 
 
 def _copy(connection: _Connection, server: Server, session: _Session, table: str) -> None:

@@ -105,6 +105,17 @@ def test_the_nearest_schema_is_read(cluster):
     assert [str(found).rpartition("/")[2] for found in engine.sighting(KEY).binds] == ["other.ev ents"] * 2
 
 
+def test_a_schema_may_be_named(cluster):
+    """`schema.table` beyond the search path, and recognised as that table; one that is not there is told."""
+    named = open_duckdb(address(cluster), table="other.ev ents")
+    nearest = open_duckdb(address(cluster), table="ev ents")
+
+    assert [column.name for column in named.describe().columns] == ["user", "item"]
+    assert named.sighting(KEY).finds != nearest.sighting(KEY).finds
+    with pytest.raises(InvalidParameter, match="a table of the database"):
+        open_duckdb(address(cluster), table="nowhere.events")
+
+
 def test_a_server_that_does_not_tell_its_number(cluster):
     """Then the place is the host as it was named."""
     engine = open_duckdb(address(cluster, user="analyst"))
