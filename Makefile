@@ -26,7 +26,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean kernels postgres java maven
+.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean kernels postgres java maven
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -101,6 +101,10 @@ bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions 
 bench-pinot: $(INSTALLED) maven  ## Measure private answers from Pinot beside its raw query, in one run
 	PYTHONPATH=. $(BIN)/python benchmarks/pinot.py $(ARGS)
 
+docs: $(INSTALLED)  ## Build the documentation as a site with search, in build/site
+	@$(BIN)/python -m hushcount.cli.reference > docs/reference.md
+	$(BIN)/zensical build --strict --clean -f mkdocs.yml
+
 lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and write them to requirements.lock
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }
 	$(LOCKER)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
@@ -118,7 +122,7 @@ lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and w
 		--output-file deploy/container/build.lock -
 
 clean:  ## Remove everything that these commands made
-	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .benchmarks build dist
+	rm -rf $(VENV) .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .benchmarks build dist
 	find src tests $(wildcard benchmarks) $(wildcard examples) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Runs again only when the lock or the package's own description changes.

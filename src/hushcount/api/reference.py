@@ -42,7 +42,8 @@ def _route(name: str, route: Mapping[str, Any], places: Mapping[str, str]) -> It
         told = f": {_line(given['description'])}" if given.get("description") else ""
         yield from _wrapped(f"- `{given['name']}` ({given['in']}){told}", "  ")
     for content in route.get("requestBody", {}).get("content", {}).values():
-        yield f"- body: [{_name(content['schema'])}](#{_name(content['schema']).lower()})"
+        schema = content["schema"]
+        yield f"- body: [{_name(schema)}](#{_name(schema).lower()})" if "$ref" in schema else "- body: a JSON object"
     good = [f"{code}: {_line(reply['description'])}{_form(reply)}" for code, reply in _good(route)]
     leads = [places[link["operationId"]] for _, reply in _good(route) for link in reply.get("links", {}).values()]
     bad = [f"{code} {_line(reply['description'])}" for code, reply in route["responses"].items() if code >= "4"]
@@ -94,7 +95,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def _name(schema: Mapping[str, Any]) -> str:
-    return str(schema.get("$ref", "a JSON object")).rpartition("/")[2]
+    return str(schema["$ref"]).rpartition("/")[2]
 
 
 def _line(text: str) -> str:

@@ -28,10 +28,10 @@ EXIT_CODES: dict[type[errors.HushcountError], int] = {
     errors.OverMaxCost: 4,
     errors.MissingExtra: 5,
 }
-_UNEXPECTED = 70
-_STOPPED = 130
+UNEXPECTED = 70
+STOPPED = 130
 _ENDED = 143
-_PIPE = 141
+PIPE = 141
 
 
 class _Terminated(BaseException):
@@ -48,20 +48,20 @@ def told(*, as_json: bool = False) -> Iterator[None]:
     except BrokenPipeError:
         # Whoever read our output has seen enough, as `head` does; closing the stream must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_PIPE)
+        sys.exit(PIPE)
     except (click.ClickException, click.exceptions.Exit):
         raise
     except (Exception, KeyboardInterrupt, _Terminated) as error:
         if ends.code is not None or isinstance(error, KeyboardInterrupt):
             # Whatever the error is: a database that is interrupted fails with one of its own.
-            sys.exit(_tell_end(error, ends.code or _STOPPED))
+            sys.exit(_tell_end(error, ends.code or STOPPED))
         if isinstance(error, errors.HushcountError):
             _tell(error, as_json=as_json)
             sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 2))
         if os.environ.get("HUSHCOUNT_DEBUG"):
             raise
         _tell_unexpected(error)
-        sys.exit(_UNEXPECTED)
+        sys.exit(UNEXPECTED)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -75,13 +75,13 @@ class _Ends:
 
     def __call__(self, number: int, frame: object) -> None:
         del frame
-        self.code = _STOPPED if number == signal.SIGINT else _ENDED
+        self.code = STOPPED if number == signal.SIGINT else _ENDED
         raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
 
 
 def _tell_end(error: BaseException, code: int) -> int:
     """That somebody ended it, and whether anything was charged; gives the exit code."""
-    word = "stopped" if code == _STOPPED else "ended"
+    word = "stopped" if code == STOPPED else "ended"
     click.echo(f"hushcount: {word}. {_charged(error) or 'What was read may already have been paid for.'}", err=True)
     return code
 
