@@ -11,7 +11,6 @@ from hushcount.api.problems import problem_form, problem_response
 from hushcount.api.rendering import rendered
 from hushcount.api.waiting import ENDED
 from hushcount.api.work import caller_of, light, service_of, taking, worker_of
-from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.left import left_form
@@ -64,7 +63,8 @@ async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response
 def job_form(request: Request, shown: Shown) -> dict[str, Any]:
     """A job without its answer. When it ended is not told: that would show how long it took."""
     job = shown.job
-    tasks = Order.from_json(job.body).tasks
+    order = Order.from_json(job.body)
+    tasks = order.tasks
     form: dict[str, Any] = {
         "id": job.id,
         "status": shown.state,
@@ -74,8 +74,7 @@ def job_form(request: Request, shown: Shown) -> dict[str, Any]:
         "made": job.made,
     }
     if shown.state == "done":
-        name = f"/v1/releases/{with_prefix(job.id, 'r')}"
-        form["releases"] = [name] if len(tasks) == 1 else [f"{name}-{place + 1}" for place in range(len(tasks))]
+        form["releases"] = [f"/v1/releases/{order.release_of(job.id, place)}" for place in range(len(tasks))]
     elif shown.problem is not None:
         form["problem"] = problem_form(
             seen_problem(service_of(request), caller_of(request), shown.problem), request_id=request.state.request_id

@@ -14,7 +14,6 @@ from typing import Any
 from hushcount.accounting.spent import Spent
 from hushcount.app.receipt import cutoff_sentence
 from hushcount.app.release import Release
-from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.asking import Wanted
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions.prices import shown_releases
@@ -66,8 +65,7 @@ def answered(service: Service, job: Job) -> tuple[Answered, ...]:
         stored = service.ledger.recall(job.analyst, order.key_of(job.key, place))
         if not isinstance(stored, StoredRelease):
             raise NotFound(f"there is no release of {job.id!r}")
-        name = with_prefix(job.id, "r") + ("" if len(order.tasks) == 1 else f"-{place + 1}")
-        as_new = apart and stored.repeated
+        as_new, name = apart and stored.repeated, order.release_of(job.id, place)
         found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, as_new=as_new))
     return tuple(found)
 
