@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request, Response
@@ -9,7 +10,7 @@ from fastapi import Request, Response
 from hushcount.api.answers import joined, to_json
 from hushcount.api.problems import problem_form, problem_response
 from hushcount.api.rendering import rendered
-from hushcount.api.waiting import ENDED
+from hushcount.api.waiting import ENDED, waited
 from hushcount.api.work import caller_of, light, service_of, taking, worker_of
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
@@ -22,18 +23,33 @@ from hushcount.errors import Busy
 _AGAIN = "1"
 
 
-async def taken(request: Request, order: Order, *, key: str) -> Shown:
-    """A question that is taken, or joined if its key came before, as it may be seen now.
+async def released(request: Request, order: Order, *, key: str, seconds: float) -> tuple[Shown, Response]:
+    """A question that is taken, or joined if its key came before, and its answer, waited for at most so many seconds.
+
+    An answer is made ready in the thread that saw that it is there: every further one would have to wait for its turn.
 
     Raises:
         Busy: the process is about to end; another one takes it.
     """
+    replies: list[Response] = []
+
+    def seen(shown: Shown) -> Shown:
+        if shown.state == "done":
+            replies.append(_done(request, shown))
+        return shown
+
+    shown = await waited(request, await _taken(request, order, key=key, seen=seen), seconds, seen=seen)
+    return shown, replies[0] if replies else await job_answer(request, shown, asked=True)
+
+
+async def _taken(request: Request, order: Order, *, key: str, seen: Callable[[Shown], Shown]) -> Shown:
+    """The question, taken, as it may be seen now."""
     if worker_of(request).stopping:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service, caller = service_of(request), caller_of(request)
 
     def deed() -> Shown:
-        return queries.show(service, queries.release(service, caller, order, key=key))
+        return seen(queries.show(service, queries.release(service, caller, order, key=key)))
 
     return await taking(request, order.tasks[0].dataset, deed)
 

@@ -17,6 +17,10 @@ _THEIRS = ("uvicorn", "uvicorn.error")
 
 def set_up(form: Literal["text", "json"]) -> None:
     """Write the logs of this process to the error stream, in this form."""
+    # What no line tells need not be found out for each: who logs where, in which thread and process. The words for it
+    # are those of the logging HOWTO, "Optimization".
+    setattr(logging, "_srcfile", None)  # noqa: B010
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     for name in (_OURS, *_THEIRS):

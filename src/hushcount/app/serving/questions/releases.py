@@ -32,6 +32,7 @@ class Answered:
         job: the query.
         dataset: the name of the data set.
         stored: the answer.
+        etag: a digest of the stored bytes: they never change.
         as_new: whether nothing may tell that it was made before, as between separate analysts.
     """
 
@@ -39,12 +40,8 @@ class Answered:
     job: Job
     dataset: str
     stored: StoredRelease
+    etag: str
     as_new: bool = False
-
-    @property
-    def etag(self) -> str:
-        """A digest of the stored bytes: they never change."""
-        return hashlib.sha256(self.stored.payload).hexdigest()[:32]
 
     @property
     def release(self) -> Release:
@@ -66,7 +63,8 @@ def answered(service: Service, job: Job) -> tuple[Answered, ...]:
         if not isinstance(stored, StoredRelease):
             raise NotFound(f"there is no release of {job.id!r}")
         as_new, name = apart and stored.repeated, order.release_of(job.id, place)
-        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, as_new=as_new))
+        etag = hashlib.sha256(stored.payload).hexdigest()[:32]
+        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, etag=etag, as_new=as_new))
     return tuple(found)
 
 
