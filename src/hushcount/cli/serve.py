@@ -38,7 +38,7 @@ _FAILED = 3
 # Beyond what running questions get, to close everything.
 _CLOSING = 5
 _PATIENCE = 10
-_SWITCH = 0.001
+_SWITCH = 0.0002
 
 
 @click.command()
@@ -69,8 +69,9 @@ def worker() -> FastAPI:
     gc.disable()
     from hushcount.api.logs import set_up
 
-    # A thread that computes lets others go on after a fifth of what Python usually gives it: a request goes through
-    # several threads, and would wait that long for each while questions run.
+    # A thread that computes lets others go on after a small part of what Python usually gives it: a request goes
+    # through several threads and speaks to the ledger in several sentences, and would wait that long after each of them
+    # while questions run.
     sys.setswitchinterval(_SWITCH)
     config = _config(json.loads(os.environ[_SAID]), os.environ)
     set_up(config.observe.logs)
