@@ -106,7 +106,8 @@ class Seats:
 
     def _take(self) -> Seat:
         with self._given_back:
-            self._given_back.wait_for(lambda: self._free or self._made < _MOST_READERS)
+            while not self._free and self._made >= _MOST_READERS:
+                self._given_back.wait()
             if self._free:
                 return self._free.pop()
             self._made += 1

@@ -189,11 +189,9 @@ class SqliteDatabase:
             self._readers.close()
         self._writer.close()
 
-    @contextmanager
-    def _reader(self) -> Iterator[Seat]:
+    def _reader(self) -> AbstractContextManager[Seat]:
         """A seat to read on."""
-        with nullcontext(self._writer) if self._readers is None else self._readers.one() as seat:
-            yield seat
+        return nullcontext(self._writer) if self._readers is None else self._readers.one()
 
     @contextmanager
     def _transaction(
