@@ -62,6 +62,23 @@ def test_a_refusal_leads_to_what_is_free_whoever_asked_first(tmp_path, analysts)
         assert [one.status for one in read] == [200, 200]
 
 
+def test_a_refusal_leads_to_each_of_several_answers_that_were_asked_at_once(fresh):
+    """Also if another question has the key of one of them, made of theirs by hand."""
+    questions = [{**CAUTIOUS, "k": k} for k in (1, 2)]
+    said = {"questions": questions, "mode": "release"}
+    batch = fresh.analyst.post("/v1/batches", said, Idempotency_Key="k", Prefer="wait=60")
+    single = released(fresh.analyst, {**CAUTIOUS, "k": 3}, key="k#2")
+    fresh.owner.put("/v1/limits", {"dataset": "events", "analyst": "ana", "releases": "0.5"})
+    refused = released(fresh.analyst, TOP, key="dear")
+    places = [one["release"] for one in refused.form["already_answered"]]
+    read = [fresh.analyst.get(place) for place in places]
+
+    assert refused.code == "budget-exhausted"
+    mine = [*(one["id"] for one in batch.form["releases"]), single.form["release"]["id"]]
+    assert sorted(places) == sorted(f"/v1/releases/{name}" for name in mine)
+    assert [one.status for one in read] == [200, 200, 200]
+
+
 @pytest.mark.parametrize(
     "limit",
     [

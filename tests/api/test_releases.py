@@ -9,6 +9,7 @@ import json
 import pytest
 
 from hushcount.api import rendering
+from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
 from tests.api.served import released
 
 FORMATS = {
@@ -87,6 +88,28 @@ def test_a_release_is_rendered_once(stage, release, monkeypatch):
 
     monkeypatch.setattr(rendering, "release_form", never)
     assert stage.analyst.get(path).body == expected
+
+
+def test_what_was_read_once_is_read_again_without_the_ledger_by_whoever_asked_and_by_nobody_else(fresh, monkeypatch):
+    """Whom a token belongs to, whether it was revoked and how far it goes is asked each time."""
+    path = f"/v1/releases/{released(fresh.analyst).form['release']['id']}"
+    first = fresh.analyst.get(path)
+    narrow = fresh.token("ana", datasets=(fresh.service.served.find("hidden").id,))
+    setting, wanted = fresh.service.setting, Wanted(label="script", scopes=("read",))
+    made = make_token(setting, fresh.service.tokens_key, owner="ana", wanted=wanted)
+    script = fresh.anybody.signed(made.text.text)
+    found = [script.get(path).status, narrow.get(path).status, fresh.stranger.get(path).status]
+    revoke(setting, made.token.id, by="ana")
+    looked = []
+    monkeypatch.setattr(type(fresh.service.ledger.jobs), "find", lambda _, name: looked.append(name))
+    again = fresh.analyst.get(path)
+
+    assert found == [200, 404, 404]
+    assert script.get(path).code == "not-signed-in"
+    assert (again.status, again.body, again.headers["etag"]) == (200, first.body, first.headers["etag"])
+    assert not looked
+    assert fresh.stranger.get(path).code == "not-found"
+    assert looked
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ events are known up to a Renyi order only (`Truncated`), so is the sum: `Cost.or
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 
 from hushcount.accounting import convert
 from hushcount.accounting.accountant import Prices, covers, delta_of, epsilon_of, total
@@ -35,6 +36,8 @@ def supports(cost: Cost) -> bool:
     return covers(_PRICES, cost)
 
 
+# A question's worst case is looked at by whoever prices, plans, holds and tells it.
+@lru_cache(maxsize=1024)
 def spent(cost: Cost) -> Spent:
     """The exact charge for `cost`: it is `delta`-approximate `rho`-zCDP. A price is rounded up, then repeated."""
     rho, failed = total(_PRICES, cost, name=NAME)

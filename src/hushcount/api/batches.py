@@ -6,11 +6,10 @@ from fastapi import Request, Response
 
 from hushcount.api import bodies
 from hushcount.api.answers import answer
-from hushcount.api.jobs import job_answer, taken
+from hushcount.api.jobs import released
 from hushcount.api.parameters import Key, Prefer, require_key, seconds_to_wait
 from hushcount.api.queries import OF_RELEASES, order_of
 from hushcount.api.routes import said, signed_router, with_body
-from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.questions.together import price_together
 
@@ -25,6 +24,5 @@ async def ask(request: Request, body: bodies.Batch, *, key: Key = None, prefer: 
     order = order_of(caller, body.questions, body.max_cost)
     if body.mode == "estimate":
         return answer(await light(request, price_together, service_of(request), caller, order))
-    named = require_key(key)
-    shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
-    return await job_answer(request, shown, asked=True)
+    _, reply = await released(request, order, key=require_key(key), seconds=seconds_to_wait(prefer))
+    return reply

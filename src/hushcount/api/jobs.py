@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request, Response
@@ -9,9 +10,8 @@ from fastapi import Request, Response
 from hushcount.api.answers import joined, to_json
 from hushcount.api.problems import problem_form, problem_response
 from hushcount.api.rendering import rendered
-from hushcount.api.waiting import ENDED
+from hushcount.api.waiting import ENDED, waited
 from hushcount.api.work import caller_of, light, service_of, taking, worker_of
-from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.left import left_form
@@ -23,18 +23,33 @@ from hushcount.errors import Busy
 _AGAIN = "1"
 
 
-async def taken(request: Request, order: Order, *, key: str) -> Shown:
-    """A question that is taken, or joined if its key came before, as it may be seen now.
+async def released(request: Request, order: Order, *, key: str, seconds: float) -> tuple[Shown, Response]:
+    """A question that is taken, or joined if its key came before, and its answer, waited for at most so many seconds.
+
+    An answer is made ready in the thread that saw that it is there: every further one would have to wait for its turn.
 
     Raises:
         Busy: the process is about to end; another one takes it.
     """
+    replies: list[Response] = []
+
+    def seen(shown: Shown) -> Shown:
+        if shown.state == "done":
+            replies.append(_done(request, shown))
+        return shown
+
+    shown = await waited(request, await _taken(request, order, key=key, seen=seen), seconds, seen=seen)
+    return shown, replies[0] if replies else await job_answer(request, shown, asked=True)
+
+
+async def _taken(request: Request, order: Order, *, key: str, seen: Callable[[Shown], Shown]) -> Shown:
+    """The question, taken, as it may be seen now."""
     if worker_of(request).stopping:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service, caller = service_of(request), caller_of(request)
 
     def deed() -> Shown:
-        return queries.show(service, queries.release(service, caller, order, key=key))
+        return seen(queries.show(service, queries.release(service, caller, order, key=key)))
 
     return await taking(request, order.tasks[0].dataset, deed)
 
@@ -64,7 +79,8 @@ async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response
 def job_form(request: Request, shown: Shown) -> dict[str, Any]:
     """A job without its answer. When it ended is not told: that would show how long it took."""
     job = shown.job
-    tasks = Order.from_json(job.body).tasks
+    order = Order.from_json(job.body)
+    tasks = order.tasks
     form: dict[str, Any] = {
         "id": job.id,
         "status": shown.state,
@@ -74,8 +90,7 @@ def job_form(request: Request, shown: Shown) -> dict[str, Any]:
         "made": job.made,
     }
     if shown.state == "done":
-        name = f"/v1/releases/{with_prefix(job.id, 'r')}"
-        form["releases"] = [name] if len(tasks) == 1 else [f"{name}-{place + 1}" for place in range(len(tasks))]
+        form["releases"] = [f"/v1/releases/{order.release_of(job.id, place)}" for place in range(len(tasks))]
     elif shown.problem is not None:
         form["problem"] = problem_form(
             seen_problem(service_of(request), caller_of(request), shown.problem), request_id=request.state.request_id

@@ -38,13 +38,19 @@ class Kept(Generic[T]):
         self._kept: OrderedDict[tuple[str, ...], T] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
-        """The thing of this key, made if it is not kept. Two who ask at once may both make it: it is the same."""
+    def find(self, key: tuple[str, ...]) -> T | None:
+        """The thing of this key, if it is kept."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
-                return found
+            return found
+
+    def get(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """The thing of this key, made if it is not kept. Two who ask at once may both make it: it is the same."""
+        found = self.find(key)
+        if found is not None:
+            return found
         made = make()
         size = self._size_of(made)
         if size > self._most // 4:

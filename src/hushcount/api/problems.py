@@ -6,7 +6,6 @@ import difflib
 import html
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, get_args
 
 from fastapi import FastAPI, Request, Response
@@ -15,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from hushcount.api.answers import to_json
 from hushcount.api.helps import HELPS
+from hushcount.api.logs import place_of
 from hushcount.api.work import caller_of, light, service_of, worker_of
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.app.serving.questions.refusals import refused, without_places
@@ -222,15 +222,6 @@ async def _of_starlette(request: Request, error: Exception) -> Response:
 def note_failure(request: Request, error: BaseException) -> None:
     """Note that something failed inside: its kind and place alone, since its text may quote data."""
     _log.error("failed inside", extra={"request_id": request.state.request_id, "kind": place_of(error)})
-
-
-def place_of(error: BaseException) -> str:
-    """The kind of an error, and the line that raised it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace is not None else ""
-    return f"{type(error).__name__}{where}"
 
 
 def problem_page(code: str) -> str | None:

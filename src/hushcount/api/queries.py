@@ -10,7 +10,7 @@ from fastapi import Request, Response
 
 from hushcount.api import bodies
 from hushcount.api.answers import answer, page, to_json
-from hushcount.api.jobs import job_answer, job_form, taken
+from hushcount.api.jobs import job_answer, job_form, released
 from hushcount.api.listeners import EventStream
 from hushcount.api.parameters import After, Key, Limit, Named, Prefer, require_key, seconds_to_wait
 from hushcount.api.readable import own_query, reaches
@@ -65,9 +65,8 @@ async def ask(request: Request, body: bodies.Query, *, key: Key = None, prefer: 
     if body.mode == "rehearse":
         form = await heavy(request, queries.practise, service, caller, order.tasks[0])
         return answer(form)
-    named = require_key(key)
-    shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
-    return await job_answer(request, shown, asked=True)
+    _, reply = await released(request, order, key=require_key(key), seconds=seconds_to_wait(prefer))
+    return reply
 
 
 @router.get("/queries", **said("The caller's questions, newest first."))

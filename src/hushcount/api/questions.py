@@ -7,17 +7,15 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from hushcount.api import bodies
+from hushcount.api import bodies, jobs
 from hushcount.api.answers import answer, nothing, page
 from hushcount.api.datasets import shared
-from hushcount.api.jobs import job_answer, taken
 from hushcount.api.parameters import Accept, Key, Match, Named, Prefer, require_key, seconds_to_wait
 from hushcount.api.queries import OF_RELEASES
 from hushcount.api.readable import readable_release
 from hushcount.api.releases import file_response
 from hushcount.api.rendering import MEDIA, chosen_format
 from hushcount.api.routes import said, signed_router, with_body
-from hushcount.api.waiting import waited
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import with_prefix
@@ -79,12 +77,12 @@ async def released(request: Request, question: Named, *, key: Key = None, prefer
     service, caller, named = service_of(request), caller_of(request), require_key(key)
     found = await light(request, saved.find_saved, service, caller, question)
     order = await light(request, _order, request, found)
-    shown = await waited(request, await taken(request, order, key=named), seconds_to_wait(prefer))
+    shown, reply = await jobs.released(request, order, key=named, seconds=seconds_to_wait(prefer))
     if shown.state == "done":
         # If the question was changed or removed meanwhile this is no answer to it; to whoever paid for it, it is.
         with suppress(Outdated, NotFound):
             await light(request, note_release, service, found, release=with_prefix(shown.job.id, "r"))
-    return await job_answer(request, shown, asked=True)
+    return reply
 
 
 @router.get(

@@ -73,6 +73,18 @@ def readable_release(request: Request, name: str) -> Answered:
     return worker_of(request).answers.get((name,), lambda: _answered(service, job, name))
 
 
+def kept_release(request: Request, name: str) -> Answered | None:
+    """A release of the caller's own that was shown before, if it is still in memory; the ledger is not asked.
+
+    Whoever asked a question has its answer for ever, whatever becomes of their role, and what was visible stays so: no
+    change of the ledger takes it away. That the caller is who they say, and how far their token goes, was asked before.
+    """
+    found, caller = worker_of(request).answers.find((name,)), caller_of(request)
+    if found is None or found.job.analyst != caller.name or not reaches(caller, found.job.dataset):
+        return None
+    return found
+
+
 def _answered(service: Service, job: Job, name: str) -> Answered:
     found = [one for one in answered(service, job) if one.id == name]
     if not found:

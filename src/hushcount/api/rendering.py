@@ -24,12 +24,21 @@ def rendered(request: Request, found: Answered, form: str) -> Rendering:
         body = to_json(release_form(found)) if form == "json" else FORMATS[form][1](found.release, marks)
         return Rendering(body=body, media=MEDIA[form])
 
-    moment = found.job.made.isoformat() if found.as_new else ""
-    made = worker_of(request).renderings.get((form, found.etag, stored.mode, found.dataset, moment), make)
+    made = worker_of(request).renderings.get(_key(found, form), make)
     if form != "json":
         return made
     # Whoever was given it has a name of their own for it.
     return Rendering(body=b'{"id":' + to_json(found.id) + b"," + made.body[1:], media=made.media)
+
+
+def is_rendered(request: Request, found: Answered, form: str) -> bool:
+    """Whether the bytes are in memory, so that nothing has to be made."""
+    return worker_of(request).renderings.find(_key(found, form)) is not None
+
+
+def _key(found: Answered, form: str) -> tuple[str, ...]:
+    moment = found.job.made.isoformat() if found.as_new else ""
+    return form, found.etag, found.stored.mode, found.dataset, moment
 
 
 def split_name(name: str) -> tuple[str, str | None]:

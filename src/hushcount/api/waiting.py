@@ -29,12 +29,21 @@ _SOON = 0.002
 _LOOK = 5.0
 
 
-async def waited(request: Request, shown: Shown, seconds: float) -> Shown:
-    """A job as it may be seen when it has ended, or when so many seconds are over."""
+async def waited(
+    request: Request, shown: Shown, seconds: float, *, seen: Callable[[Shown], Shown] = lambda shown: shown
+) -> Shown:
+    """A job as it may be seen when it has ended, or when so many seconds are over.
+
+    Args:
+        request: the request.
+        shown: the job.
+        seconds: how long to wait.
+        seen: what is done, in the same thread, with what each look sees.
+    """
     until = time.monotonic() + seconds
     while shown.state not in ENDED and (left := until - time.monotonic()) > 0 and not worker_of(request).stopping:
         await pause(request, shown, left)
-        shown = await look(request, shown.job.id)
+        shown = await light(request, lambda name: seen(readable_query(request, name)), shown.job.id)
     return shown
 
 

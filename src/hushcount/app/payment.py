@@ -6,15 +6,16 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 
 from hushcount.accounting import zcdp
-from hushcount.accounting.spent import EXACT
+from hushcount.accounting.spent import EXACT, Spent
 from hushcount.app.estimating import Estimate, estimate_request
 from hushcount.app.planning import Planned
 from hushcount.app.request import Request
 from hushcount.errors import HushcountError
 from hushcount.ledger.catalog import Dataset
-from hushcount.ledger.ledger import Ask, Variant
+from hushcount.ledger.ledger import Ask, Variant, Way
 from hushcount.model.budgets import PRESETS, RhoBudget, rho_budget
 from hushcount.noise.source import new_secret
 
@@ -47,21 +48,31 @@ class Cheaper:
     order: Decimal | None
     presets: tuple[str, ...] = tuple(PRESETS)
 
-    def __iter__(self) -> Iterator[Variant]:
-        for change, estimate in ways(self.request, self.presets, steps=range(_STEPS), order=self.order):
-            expected = estimate.expectation
-            yield Variant(
-                label=", ".join(f"{name} {value}" for name, value in change.items()),
-                cost=estimate.cost,
-                change=change,
-                give_or_take=expected.give_or_take,
-                cutoff=expected.cutoff,
-            )
+    def __iter__(self) -> Iterator[Variant | Way]:
+        for change, request in ways(self.request, self.presets, steps=range(_STEPS)):
+            plan, budget = partial(self._variant, change, request), request.budget
+            if request.people_error is None and isinstance(budget, RhoBudget):
+                yield Way(most=Spent(rho=budget.rho, delta=budget.delta), plan=plan)
+            elif (variant := plan()) is not None:
+                # It takes as much as its error needs, whatever its budget says.
+                yield variant
+
+    def _variant(self, change: dict[str, str], request: Request) -> Variant | None:
+        estimate = estimated(change, request, self.order)
+        if estimate is None:
+            return None
+        return Variant(
+            label=", ".join(f"{name} {value}" for name, value in change.items()),
+            cost=estimate.cost,
+            change=change,
+            give_or_take=estimate.expectation.give_or_take,
+            cutoff=estimate.expectation.cutoff,
+        )
 
 
 def ways(
-    request: Request, presets: tuple[str, ...], *, steps: Iterable[int], order: Decimal | None
-) -> Iterator[tuple[dict[str, str], Estimate]]:
+    request: Request, presets: tuple[str, ...], *, steps: Iterable[int]
+) -> Iterator[tuple[dict[str, str], Request]]:
     """The same question at smaller presets, dearest first, and at a tenth, a hundredth, ... of its delta.
 
     All presets take the same delta, so that where less of it is left none of them fits without the latter.
@@ -70,7 +81,6 @@ def ways(
         request: the question.
         presets: what may be chosen.
         steps: powers of ten by which its delta is divided.
-        order: as in `make_plan`.
     """
     budget = request.budget
     if not isinstance(budget, RhoBudget):
@@ -84,8 +94,14 @@ def ways(
         tried = [*own, *(({"preset": name, **less}, rho, None) for name, rho in named)]
         for change, rho, error in tried:
             with contextlib.suppress(HushcountError):
-                cheaper = replace(request, budget=rho_budget(rho, delta), people_error=error)
-                estimate = estimate_request(cheaper, order)
-                # What needs no delta at all does not fit better with less of it.
-                if not step or zcdp.spent(estimate.cost).delta:
-                    yield change, estimate
+                yield change, replace(request, budget=rho_budget(rho, delta), people_error=error)
+
+
+def estimated(change: dict[str, str], request: Request, order: Decimal | None) -> Estimate | None:
+    """What one of the `ways` would cost; None if it cannot be asked like that. `order` as in `make_plan`."""
+    with contextlib.suppress(HushcountError):
+        estimate = estimate_request(request, order)
+        # What needs no delta at all does not fit better with less of it.
+        if "delta" not in change or zcdp.spent(estimate.cost).delta:
+            return estimate
+    return None

@@ -203,6 +203,7 @@ class Promise:
     epsilon_delta: Decimal
 
 
+@lru_cache(maxsize=256)
 def promise(cost: Cost) -> Promise:
     """The guarantee of a plan's cost, whatever its run will give.
 

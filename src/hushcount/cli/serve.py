@@ -18,13 +18,14 @@ import click
 from hushcount.cli.failures import told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
     import uvicorn
     from fastapi import FastAPI
 
     from hushcount.api.edge import Observer
+    from hushcount.api.metrics import Metrics
     from hushcount.api.work import Worker
     from hushcount.app.serving.jobs.running import Telling
     from hushcount.app.serving.service import Service
@@ -37,7 +38,7 @@ _FAILED = 3
 # Beyond what running questions get, to close everything.
 _CLOSING = 5
 _PATIENCE = 10
-_SWITCH = 0.001
+_SWITCH = 0.0002
 
 
 @click.command()
@@ -66,23 +67,48 @@ def worker() -> FastAPI:
     """The application of one worker; uvicorn calls it in each process."""
     # Nearly all that importing makes is kept: looking for what is not takes a tenth of the start.
     gc.disable()
-    from hushcount.api.app import opening_app
-    from hushcount.api.edge import together
     from hushcount.api.logs import set_up
-    from hushcount.api.metrics import make_metrics
 
-    # A thread that computes lets others go on after a fifth of what Python usually gives it: a request goes through
-    # several threads, and would wait that long for each while questions run.
+    # A thread that computes lets others go on after a small part of what Python usually gives it: a request goes
+    # through several threads and speaks to the ledger in several sentences, and would wait that long after each of them
+    # while questions run.
     sys.setswitchinterval(_SWITCH)
     config = _config(json.loads(os.environ[_SAID]), os.environ)
     set_up(config.observe.logs)
-    metrics = make_metrics() if os.environ.get(_SHARED) else None
-    telling = None if metrics is None else metrics.telling
+    metrics = _metrics() if os.environ.get(_SHARED) else None
+    opening = _begun(config, None if metrics is None else metrics.telling)
+    from hushcount.api.app import opening_app
+    from hushcount.api.edge import together
+
     observe = together(None if metrics is None else metrics.observe, _tracing(config.observe.otlp))
-    app = opening_app(config, lambda: _opened(config, telling), observe=observe, opened=_hear)
+    app = opening_app(config, opening, observe=observe, opened=_hear)
     gc.freeze()
     gc.enable()
     return app
+
+
+def _metrics() -> Metrics:
+    """The counters of this process."""
+    from hushcount.api.metrics import make_metrics
+
+    return make_metrics()
+
+
+def _begun(config: Config, telling: Telling | None) -> Callable[[], Service]:
+    """Begin to open the service: data is read by threads of its store's own, while this one goes on importing.
+
+    Returns:
+        what waits for the service that was begun; called again, if its ledger was away, it opens one anew.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    # All that opening and answering have in common is imported before there are two who import.
+    import hushcount.app.serving.opening  # noqa: F401
+
+    with_one = ThreadPoolExecutor(1, thread_name_prefix="opening")
+    begun = [with_one.submit(_opened, config, telling)]
+    with_one.shutdown(wait=False)
+    return lambda: begun.pop().result() if begun else _opened(config, telling)
 
 
 def _tracing(collector: str | None) -> Observer | None:

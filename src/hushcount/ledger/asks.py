@@ -130,6 +130,10 @@ def family_digest(ask: Ask) -> str:
     return digest(ask.family.encode("utf-8", "surrogatepass")) if ask.family else ""
 
 
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
+
+
 def draft(ask: Ask) -> AskRow:
     """The row of a new ask, as far as it is known before a book is held."""
     held = zcdp.spent(ask.cost)
@@ -138,7 +142,7 @@ def draft(ask: Ask) -> AskRow:
         analyst=ask.analyst,
         ask_key=ask.key,
         request=request_digest(ask),
-        what=redact("".join(sign if sign.isprintable() else " " for sign in ask.what)),
+        what=redact(_printable(ask.what)),
         dataset=ask.dataset,
         version=ask.version,
         query=query_digest(ask),

@@ -16,11 +16,12 @@ from typing import Any
 from hushcount.accounting.spent import EXACT
 
 START = "0" * 64
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def canonical(body: Mapping[str, Any]) -> str:
     """The one JSON text of an entry: keys sorted, no spaces, ASCII."""
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _JSON.encode(body)
 
 
 def link(text: str) -> str:

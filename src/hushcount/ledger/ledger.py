@@ -91,6 +91,19 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Another way to ask that is planned only when somebody looks at it.
+
+    Attributes:
+        most: what it costs at most.
+        plan: what it is; None if it cannot be asked like that.
+    """
+
+    most: Spent
+    plan: Callable[[], Variant | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """One question to be paid for.
 
@@ -122,7 +135,7 @@ class Ask:
     what: str = ""
     family: str = ""
     lifetime: timedelta = LIFETIME
-    variants: Iterable[Variant] = ()
+    variants: Iterable[Variant | Way] = ()
     token: str | None = None
     apart: bool = False
 

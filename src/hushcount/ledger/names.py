@@ -30,16 +30,24 @@ def named(what: str, name: str) -> str:
 
 def column(what: str, name: str) -> str:
     """The name of a column: any text that a store can keep."""
-    if not name or "\x00" in name or any("\ud800" <= sign <= "\udfff" for sign in name):
+    if not name or not _is_storable(name):
         raise InvalidParameter(what, name, "the name of a column")
     return name
 
 
 def kept(what: str, text: str) -> str:
     """Any text that a store can keep as it is."""
-    if "\x00" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+    if not _is_storable(text):
         raise InvalidParameter(what, f"{len(text)} letters", "text without null characters and halves of letters")
     return text
+
+
+def _is_storable(text: str) -> bool:
+    """Whether a store keeps a text as it is: without null characters and halves of letters, which UTF-8 refuses."""
+    try:
+        return b"\x00" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def is_name(*names: str | None) -> bool:

@@ -11,7 +11,7 @@ from hushcount.accounting.spent import Spent
 from hushcount.errors import BudgetExhausted
 from hushcount.ledger.asks import family_digest, query_digest
 from hushcount.ledger.book import Book
-from hushcount.ledger.ledger import Ask, Balance, Owned, Refusal, Spender, Variant
+from hushcount.ledger.ledger import Ask, Balance, Owned, Refusal, Spender, Variant, Way
 from hushcount.ledger.standing import owners
 from hushcount.ledger.store import Row
 from hushcount.ledger.windows import moment
@@ -19,7 +19,7 @@ from hushcount.model.costs import Cost
 
 _LOOKED_AT = 50
 _SHOWN = 5
-_ZERO = Decimal(0)
+_ZERO, _NEVER = Decimal(0), Decimal("Infinity")
 _CHARGE = "analyst, what, charged_rho, charged_delta, cost, state, made"
 
 
@@ -55,12 +55,31 @@ def explain(
 
 
 def fitting(ask: Ask, room: Spent) -> Variant | None:
-    """The cheapest of the variants that fits into `room`; where only delta is short, the one that changes least."""
+    """The cheapest of the variants that fits into `room`; where only delta is short, the one that changes least.
+
+    Planning takes longer than all else that is told, so they are planned one by one until one fits. What may cost as
+    much as one that was too dear is passed over: with more of rho, or of delta, nothing becomes cheaper in it.
+    """
     by_delta = zcdp.spent(ask.cost).rho <= room.rho
-    found = [(zcdp.spent(variant.cost), variant) for variant in ask.variants]
-    fits = [(spent, variant) for spent, variant in found if spent.rho <= room.rho and spent.delta <= room.delta]
-    ordered = sorted(fits, key=lambda one: (-one[0].rho if by_delta else one[0].rho, -one[0].delta))
-    return ordered[0][1] if ordered else None
+    ways = [_way(one) for one in ask.variants]
+    ways.sort(key=lambda way: (-way.most.rho if by_delta else way.most.rho, -way.most.delta))
+    least_rho, least_delta = _NEVER, _NEVER
+    for way in ways:
+        variant = way.plan() if way.most.rho < least_rho and way.most.delta < least_delta else None
+        if variant is None:
+            continue
+        spent = zcdp.spent(variant.cost)
+        if spent.rho <= room.rho and spent.delta <= room.delta:
+            return variant
+        if spent.rho > room.rho:
+            least_rho = min(least_rho, way.most.rho)
+        if spent.delta > room.delta:
+            least_delta = min(least_delta, way.most.delta)
+    return None
+
+
+def _way(one: Variant | Way) -> Way:
+    return one if isinstance(one, Way) else Way(most=zcdp.spent(one.cost), plan=lambda: one)
 
 
 def error(refusal: Refusal) -> BudgetExhausted:

@@ -11,10 +11,9 @@ import os
 import sqlite3
 import stat
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from hushcount.errors import LedgerForeign, LedgerMissing, LedgerUnavailable
@@ -22,11 +21,12 @@ from hushcount.ledger.boots import BootClock, this_boot
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
 from hushcount.ledger.records import Shown
+from hushcount.ledger.seats import WAIT_SECONDS, Seat, Seats, in_our_words
 from hushcount.ledger.sql import SqlLedger
-from hushcount.ledger.store import Clock, Conflict, Dialect, Row, Statement, Transaction, Value, utc_now
+from hushcount.ledger.store import Clock, Dialect, Row, Statement, Transaction, Value, utc_now
 from hushcount.ledger.windows import micros
 
-_WAIT_SECONDS = 30.0
+_WAIT_SECONDS = WAIT_SECONDS
 _SHORTEST, _LONGEST = 0.001, 0.016
 _APPLICATION = 0x68757368  # "hush", so that a file of another program is not taken for a ledger
 _HEADER_BYTES = 100
@@ -92,9 +92,9 @@ def _opened(database: SqliteDatabase, secret: str, path: Path, *, founded: bool)
 
 
 class SqliteDatabase:
-    """One SQLite file; implements `Database`. Threads take turns on one connection to write and on another to read.
+    """One SQLite file; implements `Database`. Threads take turns on one connection to write and on others to read.
 
-    So whoever looks waits for nobody whose commit is on its way to the disk.
+    So whoever looks waits for nobody whose commit is on its way to the disk, and hardly ever for others who look.
 
     Args:
         path: a file that holds a ledger, or an empty draft that is to hold one.
@@ -109,12 +109,12 @@ class SqliteDatabase:
     ) -> None:
         self._path, self._clock = path, clock
         self._boot = this_boot if boot is None and clock is utc_now else boot
-        with _named(path):
+        with in_our_words(path):
             if not draft:
                 _refuse_foreign(path)
-        self._writer = _Seat(path, draft=draft, patient=False)
+        self._writer = Seat(path, draft=draft, patient=False)
         # A draft is written and read in turn by one.
-        self._reader = self._writer if draft else _Seat(path, draft=False, patient=True)
+        self._readers = None if draft else Seats(path)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteTransaction]:
@@ -131,14 +131,14 @@ class SqliteDatabase:
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
         """See `Database.reading`."""
-        with self._transaction("BEGIN DEFERRED", self._boot, seat=self._reader) as transaction:
+        with self._reader() as seat, self._transaction("BEGIN DEFERRED", self._boot, seat=seat) as transaction:
             yield transaction
 
     @contextmanager
     def glancing(self) -> Iterator[SqliteTransaction]:
         """See `Database.glancing`."""
-        with self._reader.turn, _named(self._path):
-            yield SqliteTransaction(self._reader.current(), self._clock, self._boot)
+        with self._reader() as seat, seat.turn, in_our_words(self._path):
+            yield SqliteTransaction(seat.current(), self._clock, self._boot)
 
     def upgrading(self) -> AbstractContextManager[SqliteTransaction]:
         """See `Database.upgrading`. Every writing transaction is alone. An older ledger has no anchors yet."""
@@ -157,7 +157,7 @@ class SqliteDatabase:
 
     def scrub(self) -> None:
         """See `Database.scrub`."""
-        with self._reader.turn, self._writer.turn:
+        with nullcontext() if self._readers is None else self._readers.all(), self._writer.turn:
             try:
                 connection = self._writer.current()
                 connection.execute("VACUUM")
@@ -185,15 +185,20 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """See `Database.close`."""
-        self._reader.close()
+        if self._readers is not None:
+            self._readers.close()
         self._writer.close()
+
+    def _reader(self) -> AbstractContextManager[Seat]:
+        """A seat to read on."""
+        return nullcontext(self._writer) if self._readers is None else self._readers.one()
 
     @contextmanager
     def _transaction(
-        self, begin: str, boot: BootClock | None, *, durable: bool = True, seat: _Seat | None = None
+        self, begin: str, boot: BootClock | None, *, durable: bool = True, seat: Seat | None = None
     ) -> Iterator[SqliteTransaction]:
         seat = seat or self._writer
-        with seat.turn, _named(self._path):
+        with seat.turn, in_our_words(self._path):
             connection = seat.current()
             if seat is self._writer:
                 # Said for every transaction that writes, so that none relies on what the one before it left.
@@ -207,57 +212,6 @@ class SqliteDatabase:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-
-
-class _Seat:
-    """A connection on which threads take turns; a forked child opens its own.
-
-    Attributes:
-        turn: whose it is.
-    """
-
-    def __init__(self, path: Path, *, draft: bool, patient: bool) -> None:
-        self._path, self._draft, self._patient, self.turn = path, draft, patient, threading.RLock()
-        self._process, self._connection = os.getpid(), self._connect()
-
-    def current(self) -> sqlite3.Connection:
-        """The connection, if the file is still the one that it was opened on."""
-        if self._process != os.getpid():
-            # A connection must not be used across a fork; the parent's is left alone.
-            self._process, self._connection = os.getpid(), self._connect()
-        try:
-            now = self._path.stat()
-        except OSError:
-            now = None
-        if now is None or (now.st_dev, now.st_ino) != self._identity:
-            # SQLite would go on writing to the file that was taken away, and what it charges would be lost.
-            raise LedgerUnavailable(
-                f"the ledger at {str(self._path)!r} was moved, removed or replaced while it was open. Put it back and "
-                "open it again; a budget must not start anew."
-            )
-        return self._connection
-
-    def close(self) -> None:
-        """Let go of it."""
-        with self.turn:
-            self._connection.close()
-
-    def _connect(self) -> sqlite3.Connection:
-        with _named(self._path):
-            connection = sqlite3.connect(
-                self._path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            try:
-                _prepare(connection, draft=self._draft)
-                if not self._patient:
-                    # Who is to write waits in `_begun`, and who has begun waits for nobody.
-                    connection.execute("PRAGMA busy_timeout = 0")
-            except BaseException:
-                connection.close()
-                raise
-            status = self._path.stat()
-            self._identity = (status.st_dev, status.st_ino)
-            return connection
 
 
 class SqliteTransaction:
@@ -409,43 +363,3 @@ def _begun(connection: sqlite3.Connection, begin: str) -> None:
             pause = min(2 * pause, _LONGEST)
         else:
             return
-
-
-def _prepare(connection: sqlite3.Connection, *, draft: bool) -> None:
-    """Set what the promises rest on."""
-    if not draft:
-        connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """SQLite's errors in our words. Whatever was committed before is safe; the transaction at hand did not happen."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        if error.sqlite_errorcode in {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY}:
-            raise Conflict(str(error)) from error
-        raise
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        cause, cure = _WORDS.get(code, (str(error), "Look at the file"))
-        raise LedgerUnavailable(
-            f"the ledger at {str(path)!r} cannot be used: {cause}. {cure}, then repeat with the same key; nothing that "
-            "was charged is lost.",
-            passes=code == sqlite3.SQLITE_BUSY,
-        ) from error
-    except OSError as error:
-        raise LedgerUnavailable(f"the ledger at {str(path)!r} cannot be opened: {error.strerror}.") from error
-
-
-_WORDS = {
-    sqlite3.SQLITE_FULL: ("the disk is full", "Make room"),
-    sqlite3.SQLITE_IOERR: ("the disk does not take or give what is asked of it", "Check the disk and its free space"),
-    sqlite3.SQLITE_READONLY: ("it may not be written", "Allow writing to the file and its folder"),
-    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened or made", "Check that the folder is there and may be written"),
-    sqlite3.SQLITE_BUSY: (f"other processes held it for {_WAIT_SECONDS:.0f} seconds", "Wait"),
-    sqlite3.SQLITE_NOTADB: ("it is not a ledger", "Name another file"),
-    sqlite3.SQLITE_CORRUPT: ("the file is damaged", "Restore it from a backup"),
-}

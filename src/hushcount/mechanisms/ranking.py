@@ -76,7 +76,13 @@ def place_call(top: Ranking, k: int, *, epsilon: Fraction, cap: int, purpose: st
 @lru_cache(maxsize=64)
 def _priors(places: range) -> Mapping[int, Fraction]:
     """The prior of each place, by row; kept, since a thousand fractions take as long as all noise of a top list."""
-    return MappingProxyType({row: Fraction(1, place) for row, place in enumerate(places)})
+    return MappingProxyType({row: _prior(place) for row, place in enumerate(places)})
+
+
+@lru_cache(maxsize=2**14)
+def _prior(place: int) -> Fraction:
+    """Kept by themselves, too: a list of another length has nearly the same places."""
+    return Fraction(1, place)
 
 
 def bottom_odds(rows: int, delta: Fraction) -> Fraction:

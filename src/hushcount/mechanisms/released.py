@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -79,6 +80,8 @@ def require_public_list(public_items: Items | None) -> Items:
     return public_items
 
 
+# Of a price that is asked again and again it is most of the time.
+@lru_cache(maxsize=1024)
 def unit_stddev(epsilon: Fraction, per_item_cap: int) -> float:
     """Standard deviation 2 cap / epsilon of the noise on a selected count: epsilon²/8-zCDP, one information unit.
 

@@ -73,7 +73,8 @@ def _keys(draws: Draws, candidates: Candidates) -> tuple[Floats, Floats]:
     tilt = candidates.scores.astype(np.float64) * float(candidates.rate)
     prior = np.zeros(len(tilt))
     for row, weight in candidates.priors.items():
-        prior[row] = math.log(float(weight))
+        # As `float(weight)`, which would look for its parts in a slower way.
+        prior[row] = math.log(weight.numerator / weight.denominator)
     margin = blur + _RELATIVE * (np.abs(tilt) + np.abs(prior) + np.abs(gumbel))
     return tilt + prior + gumbel, margin
 

@@ -11,6 +11,7 @@ from hushcount.accounting.spent import Spent
 from hushcount.app.budgets import look
 from hushcount.app.forms import balance_form, deed_form, left_form
 from hushcount.app.history import history
+from hushcount.app.serving.jobs.refusals import refusal_problem, told_to
 from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
 from hushcount.app.serving.owners.people import set_member
 from hushcount.app.serving.owners.rules import desk_of
@@ -21,7 +22,6 @@ from hushcount.app.serving.owners.views import (
     left_view,
     own_quote,
 )
-from hushcount.app.serving.refusals import refusal_problem, told_to
 from hushcount.ledger import refusal
 from hushcount.ledger.ledger import Account, Variant
 from hushcount.model.budgets import STANDARD

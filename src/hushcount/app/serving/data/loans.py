@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hushcount.app.serving.data.refusals import late
 from hushcount.app.serving.data.shelves import Held
 from hushcount.app.serving.data.urgency import give_way
-from hushcount.engines.engine import Distributed, Engine, Interruptible, Paged, asking
+from hushcount.engines.engine import Engine, Interruptible, Paged, asking
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Incidence
 from hushcount.model.queries import Description, Selection
@@ -31,7 +31,7 @@ class Loan:
     """One engine, lent to one question."""
 
     def __init__(self, held: Held, *, store: str, seconds: float, ended: Callable[[], None]) -> None:
-        self._engine, self._told = held.engine, held.told
+        self._engine, self._told, self._distributed = held.engine, held.told, held.distributed
         self._store, self._seconds, self._ended = store, seconds, ended
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class Loan:
     @property
     def engine(self) -> Engine:
         """The engine as the question sees it."""
-        if isinstance(self._engine, Distributed):
+        if self._distributed:
             return LentDistributed(self._engine, self)
         return LentEngine(self._engine, self)
 

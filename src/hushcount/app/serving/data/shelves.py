@@ -18,7 +18,7 @@ from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.data.refusals import busy, late
 from hushcount.app.serving.data.stamps import Stamp
 from hushcount.app.serving.data.urgency import give_way
-from hushcount.engines.engine import Engine
+from hushcount.engines.engine import Distributed, Engine
 from hushcount.errors import StoreFailed, StoreIncomplete, StoreTimeout, UnreadableSource
 
 # Data that changes again whenever it was opened is given up after so many times.
@@ -37,6 +37,7 @@ class Held:
         users: how many questions use it.
         retired: whether it is closed after the last of them.
         told: what it told of its data once, by what was asked; it answers about one state only.
+        distributed: whether it runs on many machines; asked once, since to look for its methods takes a while.
     """
 
     engine: Engine
@@ -44,6 +45,10 @@ class Held:
     users: int = 0
     retired: bool = False
     told: dict[tuple[str, bytes], Any] = field(default_factory=dict)
+    distributed: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.distributed = isinstance(self.engine, Distributed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,12 +78,14 @@ class Stores:
     @contextmanager
     def look(self, offer: Offer) -> Iterator[Engine]:
         """An open engine for columns and versions; waits in no line, since no values are read."""
-        shelf = self._shelf(offer)
-        held = shelf.take(offer, until=time.monotonic() + offer.store.timeout.total_seconds())
+        shelf, seconds = self._shelf(offer), offer.store.timeout.total_seconds()
+        held = shelf.take(offer, until=time.monotonic() + seconds)
+        # As a loan, so that what it told of its data once is not asked again for every price.
+        loan = Loan(held, store=offer.store.name, seconds=seconds, ended=lambda: shelf.give_back(held))
         try:
-            yield held.engine
+            yield loan.engine
         finally:
-            shelf.give_back(held)
+            loan.end()
 
     def describe(self, offer: Offer) -> Description:
         """The columns of an offer."""

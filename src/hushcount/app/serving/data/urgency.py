@@ -12,11 +12,13 @@ _LATER = 5
 
 
 def give_way() -> None:
-    """Let this thread, and every thread that it starts, go after others of this machine; for good.
+    """Let this thread, and every thread that it starts, go after others of this process; for good.
 
     A balance is looked at while fifty questions run, and their store's threads would take all of the processor. Python
     knows no urgency; Linux has one for each thread, which others have for a whole process, so there nothing is done.
     """
     if sys.platform == "linux":
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LATER)
+            # Counted from the first thread's, which whoever runs the service may have set.
+            own = os.getpriority(os.PRIO_PROCESS, os.getpid())
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), own + _LATER)

@@ -18,11 +18,11 @@ from hushcount.app.request import Request
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.jobs.asking import read_request
+from hushcount.app.serving.jobs.refusals import refusal_problem
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.jobs.timing import shows_at, veils
 from hushcount.app.serving.owners.views import Viewer
 from hushcount.app.serving.problems import Problem, problem_of
-from hushcount.app.serving.refusals import refusal_problem
 from hushcount.app.serving.setup.config import Privacy
 from hushcount.app.setting import Setting
 from hushcount.errors import (

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hushcount.app.request import Request
+from hushcount.app.serving.ids import with_prefix
 from hushcount.model.queries import Verb
 
 
@@ -55,6 +56,11 @@ class Order:
     def key_of(self, key: str, place: int) -> str:
         """The key under which the ledger knows one of the questions."""
         return key if len(self.tasks) == 1 else f"{key}#{place}"
+
+    def release_of(self, job: str, place: int) -> str:
+        """What the answer to one of the questions is called: r_x of the query q_x, or r_x-1 and so on of several."""
+        name = with_prefix(job, "r")
+        return name if len(self.tasks) == 1 else f"{name}-{place + 1}"
 
 
 def flight_of(request: Request, dataset: str, *, own: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.app.estimating import Estimate
-from hushcount.app.payment import ways
+from hushcount.app.payment import estimated, ways
 from hushcount.app.request import Request
 from hushcount.app.serving.jobs.asking import Wanted
 from hushcount.app.words import in_releases
@@ -79,9 +79,8 @@ def cheaper(wanted: Wanted, presets: tuple[str, ...], *, fits: bool) -> list[dic
             "give_or_take": estimate.expectation.give_or_take,
             "cutoff": estimate.expectation.cutoff,
         }
-        for change, estimate in ways(
-            wanted.request, presets, steps=range(1 if fits else 3), order=wanted.estimate.planned.order
-        )
+        for change, request in ways(wanted.request, presets, steps=range(1 if fits else 3))
+        if (estimate := estimated(change, request, wanted.estimate.planned.order)) is not None
     ]
 
 

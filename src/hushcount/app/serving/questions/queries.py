@@ -13,6 +13,7 @@ from typing import Any
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.app.payment import Cheaper
+from hushcount.app.request import Request
 from hushcount.app.serving.callers.callers import Caller, require, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import new_id
@@ -62,7 +63,8 @@ class Shown:
 def price(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
     """What a question would cost, how accurate it would be, what is left. Nothing is charged."""
     offer = _granted(service, caller, task, deed="price questions")
-    wanted, quote = _quoted(service, caller, offer, task, token=None if caller.token is None else caller.token.id)
+    token = None if caller.token is None else caller.token.id
+    wanted, quote = _quoted(service, caller, offer, _read(service, offer, task), token=token)
     quote = own_quote(quote, zcdp.spent(wanted.ask.cost), viewer_of(service, caller, offer))
     return price_form(wanted, quote, presets=service.config.privacy.presets)
 
@@ -76,7 +78,7 @@ def viewer_of(service: Service, caller: Caller, offer: Offer) -> Viewer:
 def practise(service: Service, caller: Caller, task: Task) -> dict[str, Any]:
     """The question answered on a look-alike of the data. Nothing is charged."""
     offer = _granted(service, caller, task, deed="rehearse questions")
-    wanted, _ = _quoted(service, caller, offer, task)
+    wanted, _ = _quoted(service, caller, offer, _read(service, offer, task))
     return made_up_form(rehearse(wanted.request), wanted)
 
 
@@ -95,8 +97,9 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
     offer = service.served.granted(service, caller, name, "owner", "analyst", deed="release answers")
     # A retry joins what there is: it needs no room, and the data may have changed since.
     known = service.ledger.jobs.of_key(caller.name, key) is not None
-    own = None if known else _looked_at(service, caller, offer, order)
-    new = _new_job(service, caller, offer, order, key=key)
+    requests = [_read(service, offer, task) for task in order.tasks]
+    own = None if known else _looked_at(service, caller, offer, order, requests)
+    new = _new_job(service, caller, offer, order, requests, key=key)
     try:
         job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
     except LedgerUnavailable:
@@ -138,12 +141,13 @@ def _one_dataset(order: Order) -> str:
     return names.pop()
 
 
-def _new_job(service: Service, caller: Caller, offer: Offer, order: Order, *, key: str) -> NewJob:
+def _new_job(
+    service: Service, caller: Caller, offer: Offer, order: Order, requests: Sequence[Request], *, key: str
+) -> NewJob:
     name = new_id("q")
     flight = name
-    if len(order.tasks) == 1:
-        (task,) = order.tasks
-        request = read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
+    if len(requests) == 1:
+        (request,) = requests
         # Whoever must learn nothing of others does not wait for them either: nothing is held for a job that waits.
         own = caller.name if service.config.privacy.analysts == "separate" else ""
         flight = flight_of(request, offer.id, own=name if request.fresh else own)
@@ -207,11 +211,14 @@ def _granted(service: Service, caller: Caller, task: Task, *, deed: str) -> Offe
     return service.served.granted(service, caller, task.dataset, "owner", "analyst", "reader", deed=deed)
 
 
+def _read(service: Service, offer: Offer, task: Task) -> Request:
+    return read_request(offer, task.question, task.said, presets=service.config.privacy.presets)
+
+
 def _quoted(
-    service: Service, caller: Caller, offer: Offer, task: Task, *, token: str | None = None
+    service: Service, caller: Caller, offer: Offer, request: Request, *, token: str | None = None
 ) -> tuple[Wanted, Quote]:
     presets = service.config.privacy.presets
-    request = read_request(offer, task.question, task.said, presets=presets)
     with service.stores.look(offer) as engine:
         wanted = want(request, offer, engine, setting=service.of(caller.name))
     apart = service.config.privacy.analysts == "separate"
@@ -229,7 +236,9 @@ def _given_again(service: Service, own: Sequence[Ask], order: Order, *, key: str
     return False
 
 
-def _looked_at(service: Service, caller: Caller, offer: Offer, order: Order) -> list[Ask] | None:
+def _looked_at(
+    service: Service, caller: Caller, offer: Offer, order: Order, requests: Sequence[Request]
+) -> list[Ask] | None:
     """Refuse what would be refused anyway, before a job is made of it. The reservations decide all the same.
 
     Returns:
@@ -239,8 +248,8 @@ def _looked_at(service: Service, caller: Caller, offer: Offer, order: Order) -> 
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service.stores.refuse_full(offer)
     total, stored, asks = Spent(), True, list[Ask]()
-    for task in order.tasks:
-        wanted, quote = _quoted(service, caller, offer, task, token=order.token)
+    for request in requests:
+        wanted, quote = _quoted(service, caller, offer, request, token=order.token)
         if quote.refusal is not None:
             raise refused(quote.refusal)
         total, stored = total + quote.charge, stored and quote.stored

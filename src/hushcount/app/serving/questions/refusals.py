@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.jobs.refusals import refusal_problem
 from hushcount.app.serving.problems import Problem, problem_of
 from hushcount.app.serving.questions.queries import viewer_of
-from hushcount.app.serving.refusals import refusal_problem
 from hushcount.app.serving.service import Service
 from hushcount.errors import BudgetExhausted
 

@@ -14,7 +14,6 @@ from typing import Any
 from hushcount.accounting.spent import Spent
 from hushcount.app.receipt import cutoff_sentence
 from hushcount.app.release import Release
-from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.jobs.asking import Wanted
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions.prices import shown_releases
@@ -34,6 +33,7 @@ class Answered:
         job: the query.
         dataset: the name of the data set.
         stored: the answer.
+        etag: a digest of the stored bytes: they never change.
         as_new: whether nothing may tell that it was made before, as between separate analysts.
     """
 
@@ -41,12 +41,8 @@ class Answered:
     job: Job
     dataset: str
     stored: StoredRelease
+    etag: str
     as_new: bool = False
-
-    @property
-    def etag(self) -> str:
-        """A digest of the stored bytes: they never change."""
-        return hashlib.sha256(self.stored.payload).hexdigest()[:32]
 
     @property
     def release(self) -> Release:
@@ -67,9 +63,9 @@ def answered(service: Service, job: Job) -> tuple[Answered, ...]:
         stored = service.ledger.recall(job.analyst, order.key_of(job.key, place))
         if not isinstance(stored, StoredRelease):
             raise NotFound(f"there is no release of {job.id!r}")
-        name = with_prefix(job.id, "r") + ("" if len(order.tasks) == 1 else f"-{place + 1}")
-        as_new = apart and stored.repeated
-        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, as_new=as_new))
+        as_new, name = apart and stored.repeated, order.release_of(job.id, place)
+        etag = hashlib.sha256(stored.payload).hexdigest()[:32]
+        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, etag=etag, as_new=as_new))
     return tuple(found)
 
 

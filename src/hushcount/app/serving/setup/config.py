@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -274,11 +275,20 @@ def is_loopback(host: str) -> bool:
 
 def address_of(host: str) -> IPv4Address | IPv6Address | None:
     """The address that a text is, an IPv4 one also where it is dressed up as IPv6; None if it is a name."""
+    # Whoever calls again does so from the same address. What is longer is somebody's text, and not kept.
+    return _kept_address(host) if len(host) <= _LONGEST_KEPT else _address_of(host)
+
+
+def _address_of(host: str) -> IPv4Address | IPv6Address | None:
     try:
         address = ip_address(host)
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
+
+
+_LONGEST_KEPT = 64
+_kept_address = lru_cache(maxsize=1024)(_address_of)
 
 
 def is_within(host: str, networks: tuple[Network, ...]) -> bool:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from hushcount.accounting import zcdp
-from hushcount.app.serving.ids import with_prefix
+from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.owners.views import Viewer, is_shared
 from hushcount.app.serving.problems import Problem
 from hushcount.app.words import in_releases, room, standard_releases
@@ -131,9 +131,17 @@ def told_to(viewer: Viewer, refusal: Refusal, jobs: Jobs) -> Told:
 
 
 def _place(one: Owned, viewer: Viewer, jobs: Jobs) -> str | None:
-    """Where an answer of the viewer's is read. One of several that were asked at once is found in their history."""
-    job = None if one.key is None else jobs.of_key(viewer.name, one.key)
-    return None if job is None else f"/v1/releases/{with_prefix(job.id, 'r')}"
+    """Where an answer of the viewer's is read, by itself or as one of several that were asked at once."""
+    # The key of one of several is that of all of them and its place; see `Order.key_of`.
+    together, _, place = (one.key or "").rpartition("#")
+    for key, number in ((one.key, 0), (together, int(place) if place.isdecimal() else 0)):
+        job = jobs.of_key(viewer.name, key) if key else None
+        if job is None:
+            continue
+        order = Order.from_json(job.body)
+        if number < len(order.tasks) and order.key_of(job.key, number) == one.key:
+            return f"/v1/releases/{order.release_of(job.id, number)}"
+    return None
 
 
 def _short(balance: Balance, viewer: Viewer) -> Short:
