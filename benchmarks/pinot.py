@@ -106,12 +106,13 @@ def parts(engine: PinotEngine, name: str) -> dict[str, Callable[[], object]]:
     columns = {column.name: column for column in table.state.columns}
     asked = Asked(person=columns["user"], item=columns["item"], where=CHOSEN.removeprefix(" WHERE "))
     plan = f"EXPLAIN PLAN FOR {RAW.format(table=name, where=CHOSEN)}"
-    total = table._distinct(asked)  # noqa: SLF001
+    number = table._distinct(asked.item, asked.where)  # noqa: SLF001
+    limit = -(-table._items(asked.item) // 5)  # noqa: SLF001
     return {
         "state of the table, once (of two)": table.look,
-        "number of items, for the LIMIT": lambda: table._distinct(asked),  # noqa: SLF001
+        "number of items": lambda: table._ask(number),  # noqa: SLF001
         "plan": lambda: table._ask(plan),  # noqa: SLF001
-        f"plan and groups, a fifth of {total:,} items": lambda: table._grouped(asked, total // 5 + 1, total),  # noqa: SLF001
+        f"both, and the groups, of which {limit:,}": lambda: table._grouped(asked, limit),  # noqa: SLF001
     }
 
 

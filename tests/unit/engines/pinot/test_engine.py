@@ -121,8 +121,10 @@ def test_an_open_table_is_about_one_state(machine, opened):
 
     machine.says["/query/sql"] = nothing
     assert engine.histogram(SELECTION, top=3).items.tolist() == []
+    nothing["resultTable"]["dataSchema"]["columnNames"] = ["distinctcount(age)"]
     machine.says["/query/sql"] = pushed_meanwhile
-    for ask in (lambda: engine.histogram(SELECTION, top=3), lambda: engine.fingerprint(b"k")):
+    ages = replace(SELECTION, item="age")
+    for ask in (lambda: engine.histogram(ages, top=3), lambda: engine.fingerprint(b"k")):
         with pytest.raises(StoreIncomplete, match="changed meanwhile") as caught:
             ask()
 
@@ -173,6 +175,96 @@ def test_all_segments_are_told_at_once_where_that_may_be_asked(machine, opened):
     machine.says["/zk/getChildren"] = nodes[:1]
     with pytest.raises(StoreIncomplete, match="lists of segments differ"):
         engine.fingerprint(b"k")
+
+
+def test_one_look_is_one_round_of_requests(machine, opened):
+    """All who are known are asked before any answers; a server that is new is asked afterwards."""
+    nodes = [{"id": name, "simpleFields": machine.says.pop(f"/segments/t/{name}/metadata")} for name in ("t_0", "t_1")]
+    machine.says |= {"/cluster/info": {"clusterName": "pinot"}, "/zk/getChildren": nodes}
+    engine = opened()
+    engine.fingerprint(b"k")
+    # Nobody answers before all six have come.
+    machine.gather(6)
+    engine.fingerprint(b"k")
+    asked = [path for path, _, _ in machine.heard[-6:]]
+    moved = {"OFFLINE": {"t_0": {SERVER: "ONLINE"}, "t_1": {"Server_new": "ONLINE"}}, "REALTIME": None}
+    machine.says |= {"/tables/t/idealstate": moved, "/tables/t/externalview": moved}
+    machine.says["/instances/Server_new"] = machine.says[f"/instances/{SERVER}"]
+    engine.fingerprint(b"k")
+
+    assert sorted(path.partition("?")[0] for path in asked) == [
+        "/tables/t",
+        "/tables/t/externalview",
+        "/tables/t/idealstate",
+        "/tables/t/schema",
+        "/tables/t_OFFLINE/segments/crc",
+        "/zk/getChildren",
+    ]
+    assert [path for path, _, _ in machine.heard[-2:]] == ["/instances/Server_new", "/tables/t_OFFLINE/segments/crc"]
+
+
+def test_a_server_that_came_back_elsewhere_is_found(machine, opened):
+    """One that does not answer is asked for anew; one that has left the table is asked no more."""
+    engine = opened()
+    engine.fingerprint(b"k")
+    found = machine.says[f"/instances/{SERVER}"]
+    machine.says[f"/instances/{SERVER}"] = {**found, "adminPort": 1}
+    machine.says["/tables/t_OFFLINE/segments/crc"] = (500, {})
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        engine.fingerprint(b"k")
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        engine.fingerprint(b"k")
+    machine.says |= {f"/instances/{SERVER}": found, "/tables/t_OFFLINE/segments/crc": {"t_0": "11", "t_1": "22"}}
+
+    assert engine.fingerprint(b"k") == opened().fingerprint(b"k")
+
+
+def test_groups_take_one_round_of_statements(machine, opened):
+    """Groups, their number and the plan at the same time; how many values a column has is asked once for a state."""
+    heard = []
+
+    def say(body):
+        sql = json.loads(body)["sql"]
+        heard.append(sql.split(" FROM ")[0])
+        if sql.startswith("EXPLAIN"):
+            root = "BROKER_REDUCE(sort:[distinctcount(user) DESC, item ASC],limit:3)"
+            return answered(["Operator"], ["STRING"], [root])
+        if "GROUP BY" in sql:
+            return answered(["item", "distinctcount(user)"], ["STRING", "INT"], ["a", 2], ["b", 1])
+        return answered(["distinctcount(item)"], ["INT"], [2 if "WHERE" in sql else 12])
+
+    machine.says["/query/sql"] = say
+    engine = opened()
+    first = engine.histogram(SELECTION, top=3)
+    del heard[:]
+    machine.gather(3)
+    again = engine.histogram(SELECTION, top=3)
+
+    assert first.items.tolist() == again.items.tolist() == ["a", "b"]
+    assert again.complete
+    assert sorted(heard) == [
+        'EXPLAIN PLAN FOR SELECT "item", DISTINCTCOUNT("user")',
+        'SELECT "item", DISTINCTCOUNT("user")',
+        'SELECT DISTINCTCOUNT("item")',
+    ]
+
+
+def test_more_groups_than_a_column_has_values_are_refused(machine, opened):
+    """The LIMIT went by them, so groups may have been trimmed."""
+
+    def say(body):
+        sql = json.loads(body)["sql"]
+        if sql.startswith("EXPLAIN"):
+            return answered(["Operator"], ["STRING"], ["BROKER_REDUCE"])
+        if "GROUP BY" in sql:
+            return answered(["item", "distinctcount(user)"], ["STRING", "INT"], ["a", 2])
+        return answered(["distinctcount(item)"], ["INT"], [6 if "WHERE" in sql else 1])
+
+    machine.says["/query/sql"] = say
+    with pytest.raises(StoreIncomplete) as caught:
+        opened().histogram(SELECTION, top=3)
+
+    assert caught.value.point == 1
 
 
 def test_a_controller_that_is_away_is_told(machine, opened):
