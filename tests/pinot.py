@@ -137,21 +137,21 @@ class Cluster:
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         zk = ("StartZookeeper", "-zkPort", str(self.ports["zk"]), "-dataDir", str(self.folder / "zk"))
         self.daemons["zk"] = self.run("zk", *zk, heap="128m")
-        self._wait(lambda: socket.create_connection(("127.0.0.1", self.ports["zk"]), 1).close())
+        self.wait(lambda: socket.create_connection(("127.0.0.1", self.ports["zk"]), 1).close())
         written = [self._write("controller"), self._write("broker"), self._write("server1")]
         manager = ("StartServiceManager", "-clusterName", "pinot", "-port", str(self.ports["manager"]))
         reached = ("-zkAddress", f"127.0.0.1:{self.ports['zk']}", "-bootstrapConfigPaths", *map(str, written))
         self.daemons["pinot"] = self.run("pinot", *manager, *reached, heap="1g")
-        self._wait(lambda: get(f"{self.controller}/health"))
+        self.wait(lambda: get(f"{self.controller}/health"))
         self.start_second()
-        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['broker']}/health"))
-        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['admin1']}/health"))
+        self.wait(lambda: get(f"http://127.0.0.1:{self.ports['broker']}/health"))
+        self.wait(lambda: get(f"http://127.0.0.1:{self.ports['admin1']}/health"))
 
     def start_second(self) -> None:
         """The second server, for the first time or again."""
         written = self._write("server2")
         self.daemons["server2"] = self.run("server2", "StartServer", "-configFileName", str(written), heap="512m")
-        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['admin2']}/health"))
+        self.wait(lambda: get(f"http://127.0.0.1:{self.ports['admin2']}/health"))
 
     def begin_broker(self, name: str, *, secure: bool = False, **settings: str) -> int:
         """One more broker, with settings of its own, which is awaited later; its port."""
@@ -169,7 +169,7 @@ class Cluster:
     def wait_for_broker(self, name: str, ca_file: Path | None = None) -> None:
         """Until it says that it is well."""
         scheme = "https" if ca_file else "http"
-        self._wait(lambda: get(f"{scheme}://127.0.0.1:{self.ports[name]}/health", ca_file))
+        self.wait(lambda: get(f"{scheme}://127.0.0.1:{self.ports[name]}/health", ca_file))
 
     def stop(self) -> None:
         """End everything, ZooKeeper last."""
@@ -237,7 +237,8 @@ class Cluster:
         path.write_text("".join(f"{key}={value}\n" for key, value in (own | settings).items()), encoding="utf-8")
         return path
 
-    def _wait(self, ready: Callable[[], object]) -> None:
+    def wait(self, ready: Callable[[], object]) -> None:
+        """Until something no longer fails; fails itself if one of the programs has ended."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -253,12 +254,20 @@ class Cluster:
             else:
                 return
 
-    def make_table(self, table: str, columns: Mapping[str, str | dict[str, Any]], **config: object) -> None:
-        """A table without segments; columns by name with their type, or with more of their specification."""
+    def make_schema(self, table: str, columns: Mapping[str, str | dict[str, Any]], *, at: str | None = None) -> None:
+        """Columns by name with their type, or with more of their specification; `at` is one more, of times."""
         specs = [
             {"name": name, **(kind if isinstance(kind, dict) else {"dataType": kind})} for name, kind in columns.items()
         ]
-        post(f"{self.controller}/schemas", {"schemaName": table, "dimensionFieldSpecs": specs})
+        times = {"dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+        moments = [] if at is None else [{"name": at, **times}]
+        body = {"schemaName": table, "dimensionFieldSpecs": specs, "dateTimeFieldSpecs": moments}
+        post(f"{self.controller}/schemas", body)
+
+    def make_table(self, table: str, columns: Mapping[str, str | dict[str, Any]] | None, **config: object) -> None:
+        """A table without segments, and its schema, unless that is there."""
+        if columns is not None:
+            self.make_schema(table, columns)
         post(
             f"{self.controller}/tables",
             {
@@ -294,9 +303,15 @@ class Cluster:
             kind="multipart/form-data; boundary=x",
         )
 
-    def load(self, table: str, columns: Mapping[str, str | dict[str, Any]], *parts: Sequence[Mapping[str, Any]]) -> str:
+    def load(
+        self,
+        table: str,
+        columns: Mapping[str, str | dict[str, Any]] | None,
+        *parts: Sequence[Mapping[str, Any]],
+        **config: object,
+    ) -> str:
         """A table of one segment for each part, when all of it can be asked; its address."""
-        self.make_table(table, columns)
+        self.make_table(table, columns, **config)
         for number, part in enumerate(parts):
             self.push(table, f"{table}_{number}", part)
         self.wait_for(table, sum(map(len, parts)))
@@ -330,6 +345,11 @@ def post(address: str, body: object, *, kind: str = "application/json") -> Any:
     """What is answered to a body."""
     data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
     return _exchanged(urllib.request.Request(address, data=data, headers={"Content-Type": kind}))  # noqa: S310  as above
+
+
+def delete(address: str) -> Any:
+    """What is answered when something is taken away."""
+    return _exchanged(urllib.request.Request(address, method="DELETE"))  # noqa: S310  as above
 
 
 def _exchanged(request: urllib.request.Request, ca_file: Path | None = None) -> Any:

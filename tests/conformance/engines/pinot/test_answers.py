@@ -242,6 +242,21 @@ def test_odd_names_of_columns_agree():
         assert rows(ours.incidence(selection).largest(2)) == rows(theirs.incidence(selection).largest(2)), name
 
 
+def test_nothing_is_an_answer():
+    """Where no row passes, whatever is asked; Pinot does not know the types of nothing."""
+    for kind, literal in (("text", "'z'"), ("integer", "7")):
+        columns = {"user": ["ann", "bob"], "item": ["x", "y"] if kind == "text" else [1, 2]}
+        ours, theirs = open_columns(columns), ReferenceEngine(columns)
+        nobody = replace(SELECTION, where=grammar.read(f"item = {literal}"))
+        listed = np.array(["z", "7"], dtype=object)
+
+        assert rows(ours.histogram(nobody, top=2)) == rows(theirs.histogram(nobody, top=2)) == ([], [], True)
+        assert rows(ours.histogram(nobody)) == ([], [], True)
+        assert ours.histogram(SELECTION).of(listed).tolist() == [0, 0]
+        assert ours.incidence(nobody).items.tolist() == []
+        ours.close()
+
+
 def test_words_agree():
     """Texts are split here."""
     bodies = ["The cat, the CAT http://a.b/c", "日本 สวัสดี don’t", None, "e\u0301 İ Σ x-y", ""]
