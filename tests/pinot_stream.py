@@ -83,7 +83,7 @@ def _text(value: str) -> bytes:
 def running_stream(cluster: Cluster) -> Iterator[Stream]:
     """Kafka beside a cluster, ended afterwards."""
     [port] = free_ports(1)
-    words = ("StartKafka", "-zkAddress", f"127.0.0.1:{cluster.ports['zk']}/kafka", "-port", str(port))
+    words = ("StartKafka", "-zkAddress", f"127.0.0.1:{cluster.ports['zk']}/kafka{port}", "-port", str(port))
     cluster.daemons["kafka"] = started = cluster.run("kafka", *words, heap="256m")
     try:
         cluster.wait(lambda: socket.create_connection(("127.0.0.1", port), 1).close())
