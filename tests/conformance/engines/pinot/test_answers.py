@@ -230,16 +230,50 @@ def test_what_pinot_fills_gaps_with_is_missing():
     assert rows(engine.histogram(Selection(user="wide", item="item"))) == (["x"], [1], True)
 
 
-def test_odd_names_of_columns_agree():
-    """Words of SQL, dashes, digits first; Pinot itself takes no blanks."""
-    names = ["select", "group", "a-b", "1st", "Item_2"]
-    columns = {"order": ["ann", "bob", "bob", None], **{name: ["x", "x", "y", f"{n}"] for n, name in enumerate(names)}}
-    ours, theirs = open_columns(columns), ReferenceEngine(columns)
-    for name in names:
-        selection = Selection(user="order", item=name, where=Compare(column=name, operator="!=", value="z"))
+# Words of SQL, what ends names and statements elsewhere, and names that look like what is asked for.
+ODD = [
+    "select",
+    "group",
+    "Timestamp",
+    "a-b",
+    "1st",
+    "Item_2",
+    "a.b",
+    'a"b',
+    "a'b",
+    "`",
+    "a;--",
+    "a$",
+    "distinctcount(order)",
+]
+# In segments of the form v1 alone: that of v3 keeps names in a list that neither can be in.
+ODDER = ["Größe", "a:b", "a=b"]
 
-        assert rows(ours.histogram(selection, top=2)) == rows(theirs.histogram(selection, top=2)), name
-        assert rows(ours.incidence(selection).largest(2)) == rows(theirs.incidence(selection).largest(2)), name
+
+@pytest.mark.parametrize(("form", "names"), [("v3", ODD), ("v1", ODDER)])
+def test_odd_names_of_columns_agree(form, names):
+    """Whatever Pinot itself can have; in filters, as people, as items, counted there and here."""
+    columns = {"order": ["ann", "bob", "bob", None], **{name: ["x", "x", "y", f"{n}"] for n, name in enumerate(names)}}
+    ours = open_columns(columns, tableIndexConfig={"loadMode": "MMAP", "segmentFormatVersion": form})
+    theirs = ReferenceEngine(columns)
+    for name in names:
+        for user, item in (("order", name), (name, "order")):
+            selection = Selection(user=user, item=item, where=Compare(column=name, operator="!=", value="z"))
+
+            assert rows(ours.histogram(selection, top=2)) == rows(theirs.histogram(selection, top=2)), name
+            assert rows(ours.incidence(selection).largest(2)) == rows(theirs.incidence(selection).largest(2)), name
+    ours.close()
+
+
+def test_names_that_pinot_cannot_have():
+    """Blanks are refused by its schemas, others by what makes its segments; so nobody can ask for them."""
+    shared = shared_cluster()
+    with pytest.raises(ConnectionError, match="should not contain blank space"):
+        shared.make_table("blank", {"a b": "STRING"})
+    for number, name in enumerate(("a,b", "a/b", "a\\b", "日本")):
+        shared.make_table(f"unnamed{number}", {name: "STRING"})
+        with pytest.raises(ConnectionError, match="Caught exception when ingesting"):
+            shared.push(f"unnamed{number}", f"unnamed{number}_0", [{name: "x"}])
 
 
 def test_nothing_is_an_answer():
