@@ -44,7 +44,7 @@ class Groups:
 
 
 class Table:
-    """One table as it was when it was opened: any other state of it is refused."""
+    """One table in one version: any other is refused."""
 
     def __init__(self, web: Web, address: Address) -> None:
         self._web, self._address = web, address
@@ -53,18 +53,21 @@ class Table:
         self._most = dict[str, int]()
 
     def look(self) -> None:
-        """Refuse if the table is not what it was when it was opened (point 11)."""
-        complete.check_same(self.state, self._observer.read())
+        """Refuse if the table is not the version that was opened (point 11); the same may have been pushed again."""
+        state = self._observer.read()
+        complete.check_same(self.state.version, state.version)
+        self.state = state
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """All statements of one answer: the table is the same before and after (point 11).
 
-        Before is when it was opened. Whatever is pushed, and be it the same again, leaves another time on its segment:
-        if all times and checksums are what they were then, no segment was another one in between.
+        Before is when it was last looked at. Whatever is pushed, and be it the same again, leaves another time on its
+        segment: if all times and checksums are what they were then, no segment was another one in between.
         """
+        before = self.state
         yield
-        self.look()
+        complete.check_same(before, self._observer.read())
 
     def groups(self, asked: Asked, wanted: int | None, *, most: int | None = None) -> Groups:
         """The largest groups: so many that those wanted are among them, whoever goes first among the tied.

@@ -111,23 +111,35 @@ def test_the_version_is_that_of_segments_and_columns(machine, opened):
 
 
 def test_an_open_table_is_about_one_state(machine, opened):
-    """One that was pushed anew is refused, also if it holds the same again: it may have been another meanwhile."""
+    """A push within an answer refuses it, also of the same rows: the table may have been another one meanwhile."""
     engine = opened()
-    engine.fingerprint(b"k")
+    version = engine.fingerprint(b"k")
     nothing = answered(["distinctcount(item)"], ["INT"], [0])
 
     def pushed_meanwhile(_):
         machine.says["/segments/t/t_0/metadata"]["segment.refresh.time"] = "9"
         return nothing
 
-    machine.says["/query/sql"] = nothing
-    assert engine.histogram(SELECTION, top=3).items.tolist() == []
-    nothing["resultTable"]["dataSchema"]["columnNames"] = ["distinctcount(age)"]
     machine.says["/query/sql"] = pushed_meanwhile
-    ages = replace(SELECTION, item="age")
-    for ask in (lambda: engine.histogram(ages, top=3), lambda: engine.fingerprint(b"k")):
+    for _ in range(2):
         with pytest.raises(StoreIncomplete, match="changed meanwhile") as caught:
-            ask()
+            engine.histogram(SELECTION, top=3)
+
+        assert caught.value.point == 11
+    # The next question begins after it, with the same version.
+    assert engine.fingerprint(b"k") == version
+    assert engine.histogram(SELECTION, top=3).items.tolist() == []
+
+
+def test_another_version_refuses_an_open_table(machine, opened):
+    """Whoever goes on must open it again."""
+    engine = opened()
+    engine.fingerprint(b"k")
+    machine.says["/tables/t_OFFLINE/segments/crc"] = {"t_0": "11", "t_1": "23"}
+    machine.says["/segments/t/t_1/metadata"]["segment.crc"] = "23"
+    for _ in range(2):
+        with pytest.raises(StoreIncomplete, match="on the next day") as caught:
+            engine.fingerprint(b"k")
 
         assert caught.value.point == 11
 
