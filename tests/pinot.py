@@ -29,6 +29,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import IN_CI, RUNNING
+from tests.pinot_tls import CA_FILE, make_certificate, secured
 from tests.spark import find_java
 
 HERE = Path(__file__).resolve().parent / "pinot_cluster"
@@ -133,7 +134,8 @@ class Cluster:
 
     def start(self) -> None:
         """Everything, until all of it says that it is well."""
-        names = ("zk", "controller", "broker", "net1", "admin1", "net2", "admin2", "manager")
+        names = ("zk", "controller", "broker", "net1", "admin1", "net2", "admin2", "secure2", "manager")
+        make_certificate(self.folder)
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         zk = ("StartZookeeper", "-zkPort", str(self.ports["zk"]), "-dataDir", str(self.folder / "zk"))
         self.daemons["zk"] = self.run("zk", *zk, heap="128m")
@@ -156,19 +158,27 @@ class Cluster:
     def begin_broker(self, name: str, *, secure: bool = False, **settings: str) -> int:
         """One more broker, with settings of its own, which is awaited later; its port."""
         self.ports[name], spare = free_ports(2)
-        own = {"pinot.broker.client.access.protocols.https.port": str(self.ports[name])} if secure else {}
-        written = self._write("broker", name, **{**own, **settings})
-        if secure:
-            # The plain port stays, and is another one.
-            text = written.read_text(encoding="utf-8")
-            plain = "pinot.broker.client.queryPort="
-            written.write_text(text.replace(f"{plain}{self.ports[name]}", f"{plain}{spare}"), encoding="utf-8")
+        # With TLS the plain port stays, and is another one.
+        own = secured("pinot.broker", "pinot.broker.client", self.folder, self.ports[name]) if secure else {}
+        port = spare if secure else self.ports[name]
+        words = {"pinot.broker.client.queryPort": str(port), **own, **settings}
+        written = self._write("broker", name, **words)
         self.daemons[name] = self.run(name, "StartBroker", "-configFileName", str(written), heap="256m")
         return self.ports[name]
 
-    def wait_for_broker(self, name: str, ca_file: Path | None = None) -> None:
-        """Until it says that it is well."""
-        scheme = "https" if ca_file else "http"
+    def begin_controller(self, name: str, **settings: str) -> int:
+        """One more controller, behind TLS, which is awaited later; its port."""
+        [self.ports[name]] = free_ports(1)
+        own = secured("controller", "controller", self.folder, self.ports[name])
+        written = self._write("controller", name, **{**own, **settings})
+        text = written.read_text(encoding="utf-8")
+        written.write_text(text.replace(f"controller.port={self.ports['controller']}\n", ""), encoding="utf-8")
+        self.daemons[name] = self.run(name, "StartController", "-configFileName", str(written), heap="256m")
+        return self.ports[name]
+
+    def wait_for_machine(self, name: str, *, secure: bool = False) -> None:
+        """Until a broker or a controller says that it is well."""
+        scheme, ca_file = ("https", self.folder / CA_FILE) if secure else ("http", None)
         self.wait(lambda: get(f"{scheme}://127.0.0.1:{self.ports[name]}/health", ca_file))
 
     def stop(self) -> None:
@@ -233,6 +243,11 @@ class Cluster:
                 "pinot.server.query.executor.num.groups.limit": self.groups,
                 "pinot.server.query.executor.max.init.group.holder.capacity": 1000,
             }
+        if role == "server2":
+            # At two ports, one of them behind TLS.
+            api = "pinot.server.adminapi"
+            own |= secured("pinot.server", api, folder, ports["secure2"])
+            own |= {f"{api}.access.protocols": "http,https", f"{api}.access.protocols.http.port": ports["admin2"]}
         path = folder / f"{name or role}.conf"
         path.write_text("".join(f"{key}={value}\n" for key, value in (own | settings).items()), encoding="utf-8")
         return path

@@ -64,7 +64,8 @@ class Observer:
     def __init__(self, web: Web, address: Address) -> None:
         self._web, self._address = web, address
         self._servers: dict[str, Machine] = {}
-        self._nodes: str | None = None
+        # Under which name ZooKeeper knows the cluster; empty where nobody may ask it.
+        self._cluster: str | None = None
 
     def read(self) -> State:
         """The state now.
@@ -83,11 +84,12 @@ class Observer:
         raise unreachable("the controller tells of the table in words that are not known")
 
     def _read(self) -> State:
-        if self._nodes is None:
-            self._nodes = self._find_nodes()
+        if self._cluster is None:
+            self._cluster = self._find_cluster()
         table, servers = quote(self._address.table), self._servers
         paths = [f"/tables/{table}{part}" for part in ("", "/schema", "/idealstate", "/externalview")]
-        asked = [self._of_controller(path) for path in (*paths, *([self._nodes] if self._nodes else []))]
+        every = [self._segments_at(self._cluster)] if self._cluster else []
+        asked = [self._of_controller(path) for path in (*paths, *every)]
         answers = self._web.ask([*asked, *map(self._of_server, servers.values())])
         config, schema, ideal, external, *nodes = [answer.told() for answer in answers[: len(asked)]]
         check_table(config)
@@ -116,13 +118,26 @@ class Observer:
             found = self._told(f"/instances/{quote(server)}" for server in new)
         except (StoreFailed, StoreTimeout):
             raise unreachable("the controller does not tell where the servers are") from None
-        machines = {server: self._machine(told) for server, told in zip(new, found, strict=True)}
+        secure = self._secure_ports(new) if new and self._cluster else {}
+        machines = {server: self._machine(told, secure.get(server, 0)) for server, told in zip(new, found, strict=True)}
         self._servers = {**self._servers, **machines}
         return dict(zip(machines, self._web.ask([*map(self._of_server, machines.values())]), strict=True))
 
-    def _machine(self, told: dict[str, Any]) -> Machine:
-        host = str(told["hostName"]).removeprefix("Server_")
-        return Machine(role="a server", host=host, port=int(told["adminPort"]), tls=self._address.controller.tls)
+    def _secure_ports(self, servers: list[str]) -> dict[str, int]:
+        """The ports at which servers speak TLS, of those that do: they are told by ZooKeeper alone."""
+        places = [_node("get", f"/{self._cluster}/CONFIGS/PARTICIPANT/{server}") for server in servers]
+        told = [answer.said for answer in self._web.ask([self._of_controller(place) for place in places])]
+        fields = [(node or {}).get("simpleFields", {}) for node in told]
+        return {server: int(held.get("adminHttpsPort", 0)) for server, held in zip(servers, fields, strict=True)}
+
+    def _machine(self, told: dict[str, Any], secure: int) -> Machine:
+        """A server: over TLS if it speaks it and the controller does, or if it speaks nothing else.
+
+        What a broker is answered by servers goes over their network as it is set up; so does what they tell us.
+        """
+        host, plain = str(told["hostName"]).removeprefix("Server_"), int(told["adminPort"])
+        tls = secure > 0 and (self._address.controller.tls or plain <= 0)
+        return Machine(role="a server", host=host, port=secure if tls else plain, tls=tls)
 
     def _kept(self, where: Mapping[str, Collection[str]], loaded: dict[str, Answer]) -> dict[str, dict[str, str]]:
         """For each server of the table what it has loaded. One that fails, or has left the table, is forgotten."""
@@ -145,15 +160,22 @@ class Observer:
             told = dict(zip(names, each, strict=True))
         return tuple(_segment(name, told[name]) for name in sorted(told))
 
-    def _find_nodes(self) -> str:
-        """Where the controller tells of all segments at once; empty if it does not, or not to us."""
+    def _find_cluster(self) -> str:
+        """The name of the cluster, if the controller lets us look into ZooKeeper; else empty."""
         try:
             [told] = self._told(["/cluster/info"])
-            nodes = f"/{told['clusterName']}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"
-            path = f"/zk/getChildren?path={quote(nodes, safe='')}"
-            return path if self._web.get(self._address.controller, path) else ""
+            name = str(told["clusterName"])
+            return name if self._web.get(self._address.controller, self._segments_at(name)) else ""
         except (StoreFailed, LookupError, TypeError):
             return ""
+
+    def _segments_at(self, cluster: str) -> str:
+        """Where the controller tells of all segments at once."""
+        return _node("getChildren", f"/{cluster}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE")
+
+
+def _node(verb: str, path: str) -> str:
+    return f"/zk/{verb}?path={quote(path, safe='')}"
 
 
 def _segment(name: str, told: dict[str, Any]) -> Segment:

@@ -213,7 +213,28 @@ def test_one_look_is_one_round_of_requests(machine, opened):
         "/tables/t_OFFLINE/segments/crc",
         "/zk/getChildren",
     ]
-    assert [path for path, _, _ in machine.heard[-2:]] == ["/instances/Server_new", "/tables/t_OFFLINE/segments/crc"]
+    assert [path for path, _, _ in machine.heard[-3:]] == [
+        "/instances/Server_new",
+        "/zk/get?path=%2Fpinot%2FCONFIGS%2FPARTICIPANT%2FServer_new",
+        "/tables/t_OFFLINE/segments/crc",
+    ]
+
+
+def test_a_server_that_speaks_tls_alone_is_asked_over_tls(machine, opened):
+    """The controller's own answer has no port of it; ZooKeeper has. Here nobody speaks TLS there, so it is refused."""
+    nodes = [{"id": name, "simpleFields": machine.says.pop(f"/segments/t/{name}/metadata")} for name in ("t_0", "t_1")]
+    secure = {"id": SERVER, "simpleFields": {"adminHttpsPort": str(machine.port)}}
+    machine.says |= {"/cluster/info": {"clusterName": "pinot"}, "/zk/getChildren": nodes, "/zk/get": secure}
+    version = opened().fingerprint(b"k")
+    machine.says[f"/instances/{SERVER}"] = {"hostName": "127.0.0.1", "adminPort": -1}
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        opened()
+    machine.says["/zk/get"] = (403, {})
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        opened()
+
+    # Where it has both, and the controller speaks plainly, so does the server.
+    assert version.startswith("pinot-")
 
 
 def test_a_server_that_came_back_elsewhere_is_found(machine, opened):
