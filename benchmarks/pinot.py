@@ -90,7 +90,7 @@ def measure(cluster: Cluster, table: str, *, times: int) -> None:
             more = lasting(max(0.0, spent - 1.5 * plain))
             rows.append([f"  {title}", lasting(spent), f"{spent / plain:.2f}", more])
     show(f"{table}: private beside raw", ["", "time", "ratio", "beyond 1.5 x raw"], rows)
-    found = medians(times, parts(engine, table))
+    found = medians(times, parts(engine, table, cluster.address(table)))
     show(f"{table}: the checks by part, one country in ten", ["", "time"], [[t, lasting(s)] for t, s in found.items()])
     read = [
         [title, lasting(seconds(partial(ask, engine, question, options)))] for title, question, options in FROM_ROWS
@@ -100,7 +100,7 @@ def measure(cluster: Cluster, table: str, *, times: int) -> None:
     engine.close()
 
 
-def parts(engine: PinotEngine, name: str) -> dict[str, Callable[[], object]]:
+def parts(engine: PinotEngine, name: str, address: str) -> dict[str, Callable[[], object]]:
     """What one checked answer is made of."""
     table: Any = vars(engine)["_table"]  # its parts are not for others
     columns = {column.name: column for column in table.state.columns}
@@ -110,6 +110,7 @@ def parts(engine: PinotEngine, name: str) -> dict[str, Callable[[], object]]:
     limit = -(-table._items(asked.item) // 5)  # noqa: SLF001
     return {
         "state of the table, once (of two)": table.look,
+        "opening it anew, on new connections": lambda: open_pinot(address).close(),
         "number of items": lambda: table._ask(number),  # noqa: SLF001
         "plan": lambda: table._ask(plan),  # noqa: SLF001
         f"both, and the groups, of which {limit:,}": lambda: table._grouped(asked, limit),  # noqa: SLF001

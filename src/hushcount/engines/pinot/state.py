@@ -88,14 +88,14 @@ class Observer:
             self._cluster = self._find_cluster()
         table, servers = quote(self._address.table), self._servers
         paths = [f"/tables/{table}{part}" for part in ("", "/schema", "/idealstate", "/externalview")]
-        every = [self._segments_at(self._cluster)] if self._cluster else []
-        asked = [self._of_controller(path) for path in (*paths, *every)]
-        answers = self._web.ask([*asked, *map(self._of_server, servers.values())])
-        config, schema, ideal, external, *nodes = [answer.told() for answer in answers[: len(asked)]]
+        nodes = f"/{self._cluster}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"
+        asked = [*paths, _node("getChildren", nodes)] if self._cluster else paths
+        answers = self._web.ask([*map(self._of_controller, asked), *map(self._of_server, servers.values())])
+        config, schema, ideal, external = [answer.told() for answer in answers[: len(paths)]]
         check_table(config)
         columns = read_schema(schema)
         where = check_online(*((told or {}).get("OFFLINE") for told in (ideal, external)))
-        segments = self._segments(sorted(where), nodes)
+        segments = self._segments(sorted(where), answers[len(paths)].said if self._cluster else None)
         loaded = dict(zip(servers, answers[len(asked) :], strict=True))
         loaded |= self._new({server for held in where.values() for server in held} - loaded.keys())
         check_loaded(where, {segment.name: segment.crc for segment in segments}, self._kept(where, loaded))
@@ -114,21 +114,19 @@ class Observer:
     def _new(self, names: set[str]) -> dict[str, Answer]:
         """What servers say that were not known until now."""
         new = sorted(names)
+        places = [f"/instances/{quote(server)}" for server in new]
+        # The ports at which servers speak TLS are told by ZooKeeper alone.
+        nodes = [_node("get", f"/{self._cluster}/CONFIGS/PARTICIPANT/{server}") for server in new if self._cluster]
+        found = self._web.ask([*map(self._of_controller, places), *map(self._of_controller, nodes)])
         try:
-            found = self._told(f"/instances/{quote(server)}" for server in new)
+            told = [answer.told() for answer in found[: len(new)]]
         except (StoreFailed, StoreTimeout):
             raise unreachable("the controller does not tell where the servers are") from None
-        secure = self._secure_ports(new) if new and self._cluster else {}
-        machines = {server: self._machine(told, secure.get(server, 0)) for server, told in zip(new, found, strict=True)}
+        secure = [(answer.said or {}).get("simpleFields", {}).get("adminHttpsPort", 0) for answer in found[len(new) :]]
+        ports = secure or [0] * len(new)
+        machines = {server: self._machine(one, int(port)) for server, one, port in zip(new, told, ports, strict=True)}
         self._servers = {**self._servers, **machines}
         return dict(zip(machines, self._web.ask([*map(self._of_server, machines.values())]), strict=True))
-
-    def _secure_ports(self, servers: list[str]) -> dict[str, int]:
-        """The ports at which servers speak TLS, of those that do: they are told by ZooKeeper alone."""
-        places = [_node("get", f"/{self._cluster}/CONFIGS/PARTICIPANT/{server}") for server in servers]
-        told = [answer.said for answer in self._web.ask([self._of_controller(place) for place in places])]
-        fields = [(node or {}).get("simpleFields", {}) for node in told]
-        return {server: int(held.get("adminHttpsPort", 0)) for server, held in zip(servers, fields, strict=True)}
 
     def _machine(self, told: dict[str, Any], secure: int) -> Machine:
         """A server: over TLS if it speaks it and the controller does, or if it speaks nothing else.
@@ -149,29 +147,25 @@ class Observer:
             raise unreachable("a server that should have segments does not tell what it has loaded")
         return {server: answer.said for server, answer in said.items()}
 
-    def _segments(self, names: list[str], nodes: list[list[dict[str, Any]]]) -> tuple[Segment, ...]:
+    def _segments(self, names: list[str], nodes: list[dict[str, Any]] | None) -> tuple[Segment, ...]:
         """All segments as the controller has them: in one answer, or, where nobody may ask for that, one by one."""
         told: dict[str, dict[str, Any]]
         if nodes:
-            told = {node["id"]: node["simpleFields"] for node in nodes[0]}
+            told = {node["id"]: node["simpleFields"] for node in nodes}
         else:
+            self._cluster = ""
             table = quote(self._address.table)
             each = self._told(f"/segments/{table}/{quote(name, safe='')}/metadata" for name in names)
             told = dict(zip(names, each, strict=True))
         return tuple(_segment(name, told[name]) for name in sorted(told))
 
     def _find_cluster(self) -> str:
-        """The name of the cluster, if the controller lets us look into ZooKeeper; else empty."""
+        """The name of the cluster, if the controller tells it; else empty."""
         try:
             [told] = self._told(["/cluster/info"])
-            name = str(told["clusterName"])
-            return name if self._web.get(self._address.controller, self._segments_at(name)) else ""
+            return str(told["clusterName"])
         except (StoreFailed, LookupError, TypeError):
             return ""
-
-    def _segments_at(self, cluster: str) -> str:
-        """Where the controller tells of all segments at once."""
-        return _node("getChildren", f"/{cluster}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE")
 
 
 def _node(verb: str, path: str) -> str:
