@@ -202,6 +202,30 @@ def test_replacement_under_load_is_refused_or_whole():
     assert {count for counts in told.values() for count in counts} == {2, 8}
 
 
+def test_a_segment_pushed_a_moment_ago_is_whole_or_refused():
+    """It is listed before it is loaded; the twin answers without it, and nothing shows that."""
+    shared = shared_cluster()
+    address = shared.load("fresh", KINDS, [{"user": "u0", "item": "a"}])
+    sql = 'SELECT "item", DISTINCTCOUNT("user") FROM "fresh" GROUP BY "item" ORDER BY 2 DESC, 1 LIMIT 5'
+    missed, refusals, answers = [], [], []
+    for number in range(1, 6):
+        shared.push("fresh", f"fresh_{number}", [{"user": f"u{number}", "item": "a"}])
+        [[_, taken]] = twin(sql)
+        missed.append(taken < number + 1)
+        for _ in range(100):
+            try:
+                with opened(address) as engine:
+                    answers.append((engine.histogram(SELECTION, top=1).counts.tolist()[0], number + 1))
+                break
+            except StoreIncomplete as refused:
+                refusals.append(refused.point)
+
+    assert any(missed)
+    assert set(refusals) <= {5, 6, 11}
+    assert 11 in refusals
+    assert [found for found, _ in answers] == [whole for _, whole in answers] == [2, 3, 4, 5, 6]
+
+
 @pytest.fixture(scope="module")
 def estimating():
     """One more broker, which counts by sketches, and an address of a table there."""
