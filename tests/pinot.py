@@ -134,16 +134,14 @@ class Cluster:
 
     def start(self) -> None:
         """Everything, until all of it says that it is well."""
-        names = ("zk", "controller", "broker", "net1", "admin1", "net2", "admin2", "secure2", "manager")
+        names = ("zk", "controller", "broker", "net1", "admin1", "net2", "admin2", "secure2")
         make_certificate(self.folder)
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         zk = ("StartZookeeper", "-zkPort", str(self.ports["zk"]), "-dataDir", str(self.folder / "zk"))
         self.daemons["zk"] = self.run("zk", *zk, heap="128m")
         self.wait(lambda: socket.create_connection(("127.0.0.1", self.ports["zk"]), 1).close())
         written = [self._write("controller"), self._write("broker"), self._write("server1")]
-        manager = ("StartServiceManager", "-clusterName", "pinot", "-port", str(self.ports["manager"]))
-        reached = ("-zkAddress", f"127.0.0.1:{self.ports['zk']}", "-bootstrapConfigPaths", *map(str, written))
-        self.daemons["pinot"] = self.run("pinot", *manager, *reached, heap="1g")
+        self.begin("pinot", *written, heap="1g")
         self.wait(lambda: get(f"{self.controller}/health"))
         self.start_second()
         self.wait(lambda: get(f"http://127.0.0.1:{self.ports['broker']}/health"))
@@ -155,26 +153,28 @@ class Cluster:
         self.daemons["server2"] = self.run("server2", "StartServer", "-configFileName", str(written), heap="512m")
         self.wait(lambda: get(f"http://127.0.0.1:{self.ports['admin2']}/health"))
 
-    def begin_broker(self, name: str, *, secure: bool = False, **settings: str) -> int:
-        """One more broker, with settings of its own, which is awaited later; its port."""
+    def begin(self, name: str, *written: Path, heap: str = "512m") -> None:
+        """Machines with these configurations, all in one Java; they are awaited later."""
+        manager = ("StartServiceManager", "-clusterName", "pinot", "-port", str(*free_ports(1)))
+        reached = ("-zkAddress", f"127.0.0.1:{self.ports['zk']}", "-bootstrapConfigPaths", *map(str, written))
+        self.daemons[name] = self.run(name, *manager, *reached, heap=heap)
+
+    def write_broker(self, name: str, *, secure: bool = False, **settings: str) -> Path:
+        """The configuration of one more broker, with settings of its own."""
         self.ports[name], spare = free_ports(2)
         # With TLS the plain port stays, and is another one.
         own = secured("pinot.broker", "pinot.broker.client", self.folder, self.ports[name]) if secure else {}
         port = spare if secure else self.ports[name]
-        words = {"pinot.broker.client.queryPort": str(port), **own, **settings}
-        written = self._write("broker", name, **words)
-        self.daemons[name] = self.run(name, "StartBroker", "-configFileName", str(written), heap="256m")
-        return self.ports[name]
+        return self._write("broker", name, **{"pinot.broker.client.queryPort": str(port), **own, **settings})
 
-    def begin_controller(self, name: str, **settings: str) -> int:
-        """One more controller, behind TLS, which is awaited later; its port."""
+    def write_controller(self, name: str, **settings: str) -> Path:
+        """The configuration of one more controller, behind TLS alone, with settings of its own."""
         [self.ports[name]] = free_ports(1)
         own = secured("controller", "controller", self.folder, self.ports[name])
         written = self._write("controller", name, **{**own, **settings})
         text = written.read_text(encoding="utf-8")
         written.write_text(text.replace(f"controller.port={self.ports['controller']}\n", ""), encoding="utf-8")
-        self.daemons[name] = self.run(name, "StartController", "-configFileName", str(written), heap="256m")
-        return self.ports[name]
+        return written
 
     def wait_for_machine(self, name: str, *, secure: bool = False) -> None:
         """Until a broker or a controller says that it is well."""

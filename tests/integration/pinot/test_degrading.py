@@ -18,7 +18,7 @@ from hushcount.engines.pinot.engine import open_pinot
 from hushcount.errors import HushcountError, InvalidParameter, StoreFailed, StoreIncomplete
 from hushcount.model.queries import Selection
 from tests.conformance.engines.plain import rows
-from tests.pinot import GROUPS, get, post, shared_cluster
+from tests.pinot import GROUPS, delete, get, post, shared_cluster
 
 SELECTION = Selection(user="user", item="item")
 KINDS = {"user": "STRING", "item": "STRING"}
@@ -142,8 +142,11 @@ def test_a_segment_in_error_is_refused():
     finally:
         post(state, "enable", kind="text/plain")
     _until(lambda: _seen(shared, "broken_1", server) == "ERROR")
+    point = refused_at(lambda: open_pinot(address))
+    # Its server could not be disabled any more.
+    delete(f"{shared.controller}/tables/broken")
 
-    assert refused_at(lambda: open_pinot(address)) == 11
+    assert point == 11
 
 
 def _seen(shared, segment, server):
@@ -226,22 +229,13 @@ def test_a_segment_pushed_a_moment_ago_is_whole_or_refused():
     assert [found for found, _ in answers] == [whole for _, whole in answers] == [2, 3, 4, 5, 6]
 
 
-@pytest.fixture(scope="module")
-def estimating():
-    """One more broker, which counts by sketches, and an address of a table there."""
+def test_an_estimating_broker_is_refused(machines):
+    """It counts by sketches; only the name of a column tells."""
     shared = shared_cluster()
     shared.load(
-        "estimated", KINDS, *[[{"user": f"u{n}", "item": f"i{n % 9}"} for n in range(side, 90, 2)] for side in (0, 1)]
+        "estimated", KINDS, *[[{"user": f"u{n}", "item": "a"} for n in range(side, 90, 2)] for side in range(2)]
     )
-    port = shared.begin_broker("estimating", **{"pinot.broker.use.approximate.function": "true"})
-    shared.wait_for_machine("estimating")
-    yield shared.address("estimated", broker=port)
-    shared.daemons.pop("estimating").kill()
-
-
-def test_an_estimating_broker_is_refused(estimating):
-    """It counts by sketches; only the name of a column tells."""
-    with opened(estimating) as engine:
+    with opened(shared.address("estimated", broker=shared.ports["estimating"])) as engine:
         assert refused_at(lambda: engine.histogram(SELECTION, top=3)) == 8
 
 

@@ -11,12 +11,12 @@ from hushcount.engines.pinot.engine import open_pinot
 from hushcount.errors import StoreFailed, StoreIncomplete
 from hushcount.model.queries import Selection
 from tests.conformance.engines.plain import rows
+from tests.integration.pinot.conftest import PASSWORD
 from tests.pinot import get, post, shared_cluster
 from tests.pinot_tls import CA_FILE
 
 ITEMS, FEW = Selection(user="user", item="item"), Selection(user="user", item="country")
 KINDS = {"user": "STRING", "item": "STRING", "country": "STRING"}
-BASIC = "BasicAuthAccessControlFactory"
 
 
 @contextmanager
@@ -37,32 +37,13 @@ def made_rows(side):
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
-    """How to write an address: a broker and a controller that speak TLS and let in who has the password.
-
-    The broker also lowers limits.
-    """
+def guarded(machines, tmp_path_factory):
+    """How to write an address: broker and controller speak TLS and let in who has the password."""
     shared, folder = shared_cluster(), tmp_path_factory.mktemp("passwords")
     shared.load("public", KINDS, made_rows(0), made_rows(1))
-    broker, controller = "pinot.broker.access.control", "controller.admin.access.control"
-    who = {"principals": "layer", "principals.layer.password": "hunter2", "principals.layer.permissions": "READ"}
-    settings = {
-        "pinot.broker.enable.query.limit.override": "true",
-        "pinot.broker.query.response.limit": "50",
-        f"{broker}.class": f"org.apache.pinot.broker.broker.{BASIC}",
-        f"{broker}.principals.layer.tables": "public",
-        **{f"{broker}.{name}": value for name, value in who.items()},
-    }
-    strict = shared.begin_broker("strict", secure=True, **settings)
-    keeper = shared.begin_controller(
-        "keeper",
-        **{f"{controller}.factory.class": f"org.apache.pinot.controller.api.access.{BASIC}"},
-        **{f"{controller}.{name}": value for name, value in who.items()},
-    )
-    for name in ("strict", "keeper"):
-        shared.wait_for_machine(name, secure=True)
-    for name, password in (("right", "hunter2"), ("wrong", "hunter3")):
+    for name, password in (("right", PASSWORD), ("wrong", f"not {PASSWORD}")):
         (folder / name).write_text(f"{password}\n", encoding="utf-8")
+    keeper, strict = shared.ports["keeper"], shared.ports["strict"]
 
     def address(password=None, *, controller=f"127.0.0.1:{keeper}", trusted=True):
         said = [f"controller={controller}"]
@@ -70,9 +51,7 @@ def guarded(tmp_path_factory):
         said += [f"password_file={folder / password}"] if password else []
         return f"pinots://{'layer@' if password else ''}127.0.0.1:{strict}/public?{'&'.join(said)}"
 
-    yield address
-    for name in ("strict", "keeper"):
-        shared.daemons.pop(name).kill()
+    return address
 
 
 def test_a_cluster_behind_tls_and_passwords_answers(guarded):
@@ -113,7 +92,7 @@ def test_who_has_no_password_is_refused(guarded):
             engine.histogram(FEW, top=5)
 
         assert caught.value.point == 2
-        assert not [one for one in (denied, caught) if "hunter" in str(one.value)]
+        assert not [one for one in (denied, caught) if PASSWORD in str(one.value)]
 
 
 def test_a_certificate_of_strangers_is_refused(guarded):
