@@ -57,8 +57,9 @@ class Observer:
     """Reads the state of one table. Any number of threads may.
 
     Who must be asked hardly ever changes: it is remembered, and all of them are asked at the same time. In which order
-    they answer does not matter. A push changes the controller's list first and what servers have loaded later: if they
-    agree, and the list is the same afterwards, nothing else was loaded in between.
+    they answer does not matter. A push changes the controller's list first and what servers have loaded a moment later:
+    if they agree, and the list is the same afterwards, nothing else was loaded in between. One case escapes: a segment
+    that is replaced twice, the second time by what it was, within the moment that loading takes.
     """
 
     def __init__(self, web: Web, address: Address) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 
@@ -15,7 +17,7 @@ from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
 from hushcount.engines.pinot import table as table_module
 from hushcount.engines.pinot.engine import open_pinot
-from hushcount.errors import InvalidParameter, UnknownColumn
+from hushcount.errors import InvalidParameter, StoreIncomplete, UnknownColumn
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
 from hushcount.model.inputs import Bound, UniformWeights
@@ -26,7 +28,7 @@ from tests.conformance.engines.plain import rows, summed
 from tests.conformance.engines.reference import ReferenceEngine
 from tests.conformance.engines.test_answers import columns_of, lists
 from tests.conformance.engines.test_spark import released
-from tests.pinot import shared_cluster
+from tests.pinot import delete, get, shared_cluster
 from tests.unit.mechanisms.made_inputs import rows_of_people
 
 SELECTION = Selection(user="user", item="item")
@@ -266,7 +268,7 @@ def test_odd_names_of_columns_agree(form, names):
 
 
 def test_names_that_pinot_cannot_have():
-    """Blanks are refused by its schemas, others by what makes its segments; so nobody can ask for them."""
+    """Blanks are refused by its schemas, others by what makes its segments, and some by what loads those of form v3."""
     shared = shared_cluster()
     with pytest.raises(ConnectionError, match="should not contain blank space"):
         shared.make_table("blank", {"a b": "STRING"})
@@ -274,6 +276,29 @@ def test_names_that_pinot_cannot_have():
         shared.make_table(f"unnamed{number}", {name: "STRING"})
         with pytest.raises(ConnectionError, match="Caught exception when ingesting"):
             shared.push(f"unnamed{number}", f"unnamed{number}_0", [{name: "x"}])
+    for number, name in enumerate(ODDER):
+        table = f"unloaded{number}"
+        shared.make_table(table, {name: "STRING"})
+        shared.push(table, f"{table}_0", [{name: "x"}])
+        _until_in_error(shared, table)
+        with pytest.raises(StoreIncomplete) as caught:
+            open_pinot(shared.address(table))
+        delete(f"{shared.controller}/tables/{table}")
+
+        assert caught.value.point == 11
+
+
+def _until_in_error(shared, table):
+    """Wait until a server has given up on the only segment of a table."""
+    end = time.monotonic() + 60
+    while True:
+        # Before it has a view it is unknown.
+        with suppress(ConnectionError):
+            view = get(f"{shared.controller}/tables/{table}/externalview")["OFFLINE"] or {}
+            if [state for where in view.values() for state in where.values()] == ["ERROR"]:
+                return
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def test_nothing_is_an_answer():
