@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any
+from typing import Any, Final
 
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
@@ -24,6 +24,8 @@ from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 _DENIED = (401, 403)
 _FINE, _UNKNOWN = 200, 404
+# So many requests are under way at the same time: a table may have thousands of segments.
+AT_ONCE: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +86,12 @@ class Web:
     def ask(self, requests: Sequence[Request]) -> list[Answer]:
         """What is answered to several requests. All are sent, on connections of their own, before any answer is read.
 
-        So they take as long as the slowest of them, without a thread for each.
+        So they take as long as the slowest of them, without a thread for each; a great many go in parts.
         """
+        parts = [requests[start : start + AT_ONCE] for start in range(0, len(requests), AT_ONCE)]
+        return [answer for part in parts for answer in self._asked(part)]
+
+    def _asked(self, requests: Sequence[Request]) -> list[Answer]:
         under_way = list[_UnderWay]()
         try:
             under_way += [self._begun(request) for request in requests]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hushcount.engines.pinot.address import Machine, parse
-from hushcount.engines.pinot.web import Request, Web
+from hushcount.engines.pinot.web import AT_ONCE, Request, Web
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 from tests.unit.engines.pinot.scripted import scripted
 
@@ -76,6 +76,17 @@ def test_all_is_sent_before_anything_is_read(machine):
         assert [answer.said for answer in answers] == [{"a": 1}, None, None, {"a": 1}]
         assert [answer.failure is None for answer in answers] == [True, False, True, True]
     assert machine.connections == 4
+
+
+def test_a_great_many_requests_go_in_parts(machine):
+    """As where every one of thousands of segments is asked for: the answers are in order, connections are few."""
+    web, broker = opened(machine)
+    machine.says |= {f"/{n}": n for n in range(100)}
+    found = web.ask([Request(machine=broker, path=f"/{n}") for n in range(100)])
+    web.close()
+
+    assert [answer.told() for answer in found] == list(range(100))
+    assert machine.connections == AT_ONCE
 
 
 def test_a_connection_with_an_answer_to_come_is_not_used_again(machine):
