@@ -94,7 +94,8 @@ class Web:
     def _asked(self, requests: Sequence[Request]) -> list[Answer]:
         under_way = list[_UnderWay]()
         try:
-            under_way += [self._begun(request) for request in requests]
+            for request in requests:
+                under_way.append(self._begun(request))
             return [self._answer(one) for one in under_way]
         finally:
             # Over those that were not given back an answer may still come, and must not meet another question.
