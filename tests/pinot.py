@@ -29,6 +29,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import IN_CI, RUNNING
+from tests.pinot_tls import CA_FILE, make_certificate, secured
 from tests.spark import find_java
 
 HERE = Path(__file__).resolve().parent / "pinot_cluster"
@@ -133,43 +134,52 @@ class Cluster:
 
     def start(self) -> None:
         """Everything, until all of it says that it is well."""
-        names = ("zk", "controller", "broker", "net1", "admin1", "net2", "admin2", "manager")
+        names = ("zk", "controller", "broker", "net1", "admin1", "net2", "admin2", "secure2")
+        make_certificate(self.folder)
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         zk = ("StartZookeeper", "-zkPort", str(self.ports["zk"]), "-dataDir", str(self.folder / "zk"))
         self.daemons["zk"] = self.run("zk", *zk, heap="128m")
-        self._wait(lambda: socket.create_connection(("127.0.0.1", self.ports["zk"]), 1).close())
+        self.wait(lambda: socket.create_connection(("127.0.0.1", self.ports["zk"]), 1).close())
         written = [self._write("controller"), self._write("broker"), self._write("server1")]
-        manager = ("StartServiceManager", "-clusterName", "pinot", "-port", str(self.ports["manager"]))
-        reached = ("-zkAddress", f"127.0.0.1:{self.ports['zk']}", "-bootstrapConfigPaths", *map(str, written))
-        self.daemons["pinot"] = self.run("pinot", *manager, *reached, heap="1g")
-        self._wait(lambda: get(f"{self.controller}/health"))
+        self.begin("pinot", *written, heap="1g")
+        self.wait(lambda: get(f"{self.controller}/health"))
         self.start_second()
-        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['broker']}/health"))
-        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['admin1']}/health"))
+        self.wait(lambda: get(f"http://127.0.0.1:{self.ports['broker']}/health"))
+        self.wait(lambda: get(f"http://127.0.0.1:{self.ports['admin1']}/health"))
 
     def start_second(self) -> None:
         """The second server, for the first time or again."""
         written = self._write("server2")
         self.daemons["server2"] = self.run("server2", "StartServer", "-configFileName", str(written), heap="512m")
-        self._wait(lambda: get(f"http://127.0.0.1:{self.ports['admin2']}/health"))
+        self.wait(lambda: get(f"http://127.0.0.1:{self.ports['admin2']}/health"))
 
-    def begin_broker(self, name: str, *, secure: bool = False, **settings: str) -> int:
-        """One more broker, with settings of its own, which is awaited later; its port."""
+    def begin(self, name: str, *written: Path, heap: str = "512m") -> None:
+        """Machines with these configurations, all in one Java; they are awaited later."""
+        manager = ("StartServiceManager", "-clusterName", "pinot", "-port", str(*free_ports(1)))
+        reached = ("-zkAddress", f"127.0.0.1:{self.ports['zk']}", "-bootstrapConfigPaths", *map(str, written))
+        self.daemons[name] = self.run(name, *manager, *reached, heap=heap)
+
+    def write_broker(self, name: str, *, secure: bool = False, **settings: str) -> Path:
+        """The configuration of one more broker, with settings of its own."""
         self.ports[name], spare = free_ports(2)
-        own = {"pinot.broker.client.access.protocols.https.port": str(self.ports[name])} if secure else {}
-        written = self._write("broker", name, **{**own, **settings})
-        if secure:
-            # The plain port stays, and is another one.
-            text = written.read_text(encoding="utf-8")
-            plain = "pinot.broker.client.queryPort="
-            written.write_text(text.replace(f"{plain}{self.ports[name]}", f"{plain}{spare}"), encoding="utf-8")
-        self.daemons[name] = self.run(name, "StartBroker", "-configFileName", str(written), heap="256m")
-        return self.ports[name]
+        # With TLS the plain port stays, and is another one.
+        own = secured("pinot.broker", "pinot.broker.client", self.folder, self.ports[name]) if secure else {}
+        port = spare if secure else self.ports[name]
+        return self._write("broker", name, **{"pinot.broker.client.queryPort": str(port), **own, **settings})
 
-    def wait_for_broker(self, name: str, ca_file: Path | None = None) -> None:
-        """Until it says that it is well."""
-        scheme = "https" if ca_file else "http"
-        self._wait(lambda: get(f"{scheme}://127.0.0.1:{self.ports[name]}/health", ca_file))
+    def write_controller(self, name: str, **settings: str) -> Path:
+        """The configuration of one more controller, behind TLS alone, with settings of its own."""
+        [self.ports[name]] = free_ports(1)
+        own = secured("controller", "controller", self.folder, self.ports[name])
+        written = self._write("controller", name, **{**own, **settings})
+        text = written.read_text(encoding="utf-8")
+        written.write_text(text.replace(f"controller.port={self.ports['controller']}\n", ""), encoding="utf-8")
+        return written
+
+    def wait_for_machine(self, name: str, *, secure: bool = False) -> None:
+        """Until a broker or a controller says that it is well."""
+        scheme, ca_file = ("https", self.folder / CA_FILE) if secure else ("http", None)
+        self.wait(lambda: get(f"{scheme}://127.0.0.1:{self.ports[name]}/health", ca_file))
 
     def stop(self) -> None:
         """End everything, ZooKeeper last."""
@@ -233,11 +243,17 @@ class Cluster:
                 "pinot.server.query.executor.num.groups.limit": self.groups,
                 "pinot.server.query.executor.max.init.group.holder.capacity": 1000,
             }
+        if role == "server2":
+            # At two ports, one of them behind TLS.
+            api = "pinot.server.adminapi"
+            own |= secured("pinot.server", api, folder, ports["secure2"])
+            own |= {f"{api}.access.protocols": "http,https", f"{api}.access.protocols.http.port": ports["admin2"]}
         path = folder / f"{name or role}.conf"
         path.write_text("".join(f"{key}={value}\n" for key, value in (own | settings).items()), encoding="utf-8")
         return path
 
-    def _wait(self, ready: Callable[[], object]) -> None:
+    def wait(self, ready: Callable[[], object]) -> None:
+        """Until something no longer fails; fails itself if one of the programs has ended."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -253,12 +269,20 @@ class Cluster:
             else:
                 return
 
-    def make_table(self, table: str, columns: Mapping[str, str | dict[str, Any]], **config: object) -> None:
-        """A table without segments; columns by name with their type, or with more of their specification."""
+    def make_schema(self, table: str, columns: Mapping[str, str | dict[str, Any]], *, at: str | None = None) -> None:
+        """Columns by name with their type, or with more of their specification; `at` is one more, of times."""
         specs = [
             {"name": name, **(kind if isinstance(kind, dict) else {"dataType": kind})} for name, kind in columns.items()
         ]
-        post(f"{self.controller}/schemas", {"schemaName": table, "dimensionFieldSpecs": specs})
+        times = {"dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+        moments = [] if at is None else [{"name": at, **times}]
+        body = {"schemaName": table, "dimensionFieldSpecs": specs, "dateTimeFieldSpecs": moments}
+        post(f"{self.controller}/schemas", body)
+
+    def make_table(self, table: str, columns: Mapping[str, str | dict[str, Any]] | None, **config: object) -> None:
+        """A table without segments, and its schema, unless that is there."""
+        if columns is not None:
+            self.make_schema(table, columns)
         post(
             f"{self.controller}/tables",
             {
@@ -294,9 +318,15 @@ class Cluster:
             kind="multipart/form-data; boundary=x",
         )
 
-    def load(self, table: str, columns: Mapping[str, str | dict[str, Any]], *parts: Sequence[Mapping[str, Any]]) -> str:
+    def load(
+        self,
+        table: str,
+        columns: Mapping[str, str | dict[str, Any]] | None,
+        *parts: Sequence[Mapping[str, Any]],
+        **config: object,
+    ) -> str:
         """A table of one segment for each part, when all of it can be asked; its address."""
-        self.make_table(table, columns)
+        self.make_table(table, columns, **config)
         for number, part in enumerate(parts):
             self.push(table, f"{table}_{number}", part)
         self.wait_for(table, sum(map(len, parts)))
@@ -330,6 +360,11 @@ def post(address: str, body: object, *, kind: str = "application/json") -> Any:
     """What is answered to a body."""
     data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
     return _exchanged(urllib.request.Request(address, data=data, headers={"Content-Type": kind}))  # noqa: S310  as above
+
+
+def delete(address: str) -> Any:
+    """What is answered when something is taken away."""
+    return _exchanged(urllib.request.Request(address, method="DELETE"))  # noqa: S310  as above
 
 
 def _exchanged(request: urllib.request.Request, ca_file: Path | None = None) -> Any:

@@ -113,15 +113,15 @@ def _live(told: Story, stage: Any, shared: Cluster, address: str) -> None:
 
 def _killing_once(shared: Cluster, ask: Any) -> None:
     """Ask, and kill the second server when the state was found well and the first statement is about to be sent."""
-    whole, killed = Table._answer, []  # noqa: SLF001
+    whole, killed = Table._ask, []  # noqa: SLF001
 
-    def answer(self: Table, sql: str) -> Any:
+    def asking(self: Table, *statements: str) -> Any:
         if not killed:
             killed.append(shared.daemons["server2"].kill())
-        return whole(self, sql)
+        return whole(self, *statements)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Table, "_answer", answer)
+        patch.setattr(Table, "_ask", asking)
         ask()
     assert killed
 

@@ -4,8 +4,8 @@
     pinots://...        the same over TLS
 
 Without a controller it is asked for on the broker's machine, at its usual port. It is reached as the broker is, unless
-it says otherwise: controller=http://host:9000 or https://...; servers are reached as the controller is. A password is
-in a file, never in the address, and goes over TLS only, or to this very machine.
+it says otherwise: controller=http://host:9000 or https://...; servers are reached over TLS if they and the controller
+speak it. A password is in a file, never in the address, and goes over TLS only, or to this very machine.
 """
 
 from __future__ import annotations

@@ -189,7 +189,8 @@ def check_loaded(ideal: Told, crc: Told, loaded: Mapping[str, Mapping[str, str]]
 def check_same(before: object, after: object) -> None:
     """Point 11: nothing changed meanwhile."""
     if before != after:
-        raise _refused(11, "the table changed meanwhile", "Ask again when the push has ended.")
+        hint = 'Ask again when the push has ended; of a store with snapshot = "day", on the next day (UTC).'
+        raise _refused(11, "the table changed meanwhile", hint)
 
 
 def unreachable(what: str) -> StoreIncomplete:

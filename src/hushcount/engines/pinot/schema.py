@@ -24,8 +24,8 @@ _KINDS: dict[str, Kind] = {
 }
 _SMALLEST = {"INT": -(2**31), "LONG": -(2**63)}
 _FIELDS = ("dimensionFieldSpecs", "metricFieldSpecs", "dateTimeFieldSpecs", "complexFieldSpecs")
-# What Pinot writes differently in an answer than it was written in the statement.
-_UNSPEAKABLE = {'"', "\\", "`", "\n", "\r", "\0"}
+# What no column of Pinot can be called by: its segments would not load. Nothing is left to a parser.
+_UNSPEAKABLE = {"\\", "\n", "\r", "\0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +69,17 @@ def read_schema(schema: dict[str, Any]) -> tuple[PinotColumn, ...]:
             _column("dateTimeFieldSpecs", spec.get("outgoingGranularitySpec") or spec["incomingGranularitySpec"])
         )
     for column in found:
-        if not column.name or set(column.name) & _UNSPEAKABLE or column.name.startswith("$"):
-            raise InvalidInput("a column of the Pinot table has quotes or breaks in its name; rename it in the schema")
+        # An asterisk alone means all columns to Pinot, also in quotes; names with a dollar in front are its own.
+        if column.name in {"", "*"} or set(column.name) & _UNSPEAKABLE or column.name.startswith("$"):
+            raise InvalidInput(
+                "a column of the Pinot table has no name that can be asked for: it is empty or an asterisk, begins "
+                "with a dollar, or has a backslash or a break in it; rename it in the schema"
+            )
+    if len({column.name.lower() for column in found}) < len(found):
+        raise InvalidInput(
+            "two columns of the Pinot table differ in small and capital letters alone, and a broker that takes no "
+            "notice of them would filter by the wrong one; rename one in the schema"
+        )
     return tuple(found)
 
 

@@ -29,8 +29,9 @@ _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def quoted(name: str) -> str:
-    """A name of a column or a table; `schema` refuses those that quotes cannot hold."""
-    return f'"{name}"'
+    """A name of a column or a table."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
 
 
 def spelled(value: str | int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +17,7 @@ from urllib.parse import quote
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.engines.pinot.complete import check_loaded, check_online, check_table, unreachable
 from hushcount.engines.pinot.schema import PinotColumn, read_schema
-from hushcount.engines.pinot.web import Web
+from hushcount.engines.pinot.web import Answer, Request, Web
 from hushcount.errors import HushcountError, StoreFailed, StoreTimeout
 
 _TIMES = ("segment.creation.time", "segment.push.time", "segment.refresh.time")
@@ -53,12 +54,19 @@ class State:
 
 
 class Observer:
-    """Reads the state of one table. Any number of threads may."""
+    """Reads the state of one table. Any number of threads may.
+
+    Who must be asked hardly ever changes: it is remembered, and all of them are asked at the same time. In which order
+    they answer does not matter. A push changes the controller's list first and what servers have loaded a moment later:
+    if they agree, and the list is the same afterwards, nothing else was loaded in between. One case escapes: a segment
+    that is replaced twice, the second time by what it was, within the moment that loading takes.
+    """
 
     def __init__(self, web: Web, address: Address) -> None:
         self._web, self._address = web, address
         self._servers: dict[str, Machine] = {}
-        self._nodes: str | None = None
+        # Under which name ZooKeeper knows the cluster; empty where nobody may ask it.
+        self._cluster: str | None = None
 
     def read(self) -> State:
         """The state now.
@@ -77,56 +85,92 @@ class Observer:
         raise unreachable("the controller tells of the table in words that are not known")
 
     def _read(self) -> State:
-        table = quote(self._address.table)
-        parts = ("", "/schema", "/idealstate", "/externalview")
-        config, schema, ideal, external = self._told(*(f"/tables/{table}{part}" for part in parts))
+        if self._cluster is None:
+            self._cluster = self._find_cluster()
+        table, servers = quote(self._address.table), self._servers
+        paths = [f"/tables/{table}{part}" for part in ("", "/schema", "/idealstate", "/externalview")]
+        nodes = f"/{self._cluster}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"
+        asked = [*paths, _node("getChildren", nodes)] if self._cluster else paths
+        answers = self._web.ask([*map(self._of_controller, asked), *map(self._of_server, servers.values())])
+        config, schema, ideal, external = [answer.told() for answer in answers[: len(paths)]]
         check_table(config)
         columns = read_schema(schema)
         where = check_online(*((told or {}).get("OFFLINE") for told in (ideal, external)))
-        segments = self._segments(sorted(where))
-        crc = {segment.name: segment.crc for segment in segments}
-        check_loaded(where, crc, self._loaded(sorted({server for servers in where.values() for server in servers})))
+        segments = self._segments(sorted(where), answers[len(paths)].said if self._cluster else None)
+        loaded = dict(zip(servers, answers[len(asked) :], strict=True))
+        loaded |= self._new({server for held in where.values() for server in held} - loaded.keys())
+        check_loaded(where, {segment.name: segment.crc for segment in segments}, self._kept(where, loaded))
         return State(segments=segments, columns=columns)
 
-    def _told(self, *paths: str) -> list[dict[str, Any]]:
-        return self._web.get_all([(self._address.controller, path) for path in paths])
+    def _of_controller(self, path: str) -> Request:
+        return Request(machine=self._address.controller, path=path)
 
-    def _loaded(self, servers: list[str]) -> dict[str, dict[str, str]]:
-        """For each server the checksums of what it has loaded."""
-        table, tls = quote(self._address.table), self._address.controller.tls
-        new = [server for server in servers if server not in self._servers]
+    def _of_server(self, machine: Machine) -> Request:
+        """The checksums of what it has loaded."""
+        return Request(machine=machine, path=f"/tables/{quote(self._address.table)}_OFFLINE/segments/crc")
+
+    def _told(self, paths: Iterable[str]) -> list[dict[str, Any]]:
+        return [answer.told() for answer in self._web.ask([self._of_controller(path) for path in paths])]
+
+    def _new(self, names: set[str]) -> dict[str, Answer]:
+        """What servers say that were not known until now."""
+        new = sorted(names)
+        places = [f"/instances/{quote(server)}" for server in new]
+        # The ports at which servers speak TLS are told by ZooKeeper alone.
+        nodes = [_node("get", f"/{self._cluster}/CONFIGS/PARTICIPANT/{server}") for server in new if self._cluster]
+        found = self._web.ask([*map(self._of_controller, places), *map(self._of_controller, nodes)])
         try:
-            for server, told in zip(new, self._told(*(f"/instances/{quote(server)}" for server in new)), strict=True):
-                host = str(told["hostName"]).removeprefix("Server_")
-                self._servers[server] = Machine(role="a server", host=host, port=int(told["adminPort"]), tls=tls)
-            path = f"/tables/{table}_OFFLINE/segments/crc"
-            found = self._web.get_all([(self._servers[server], path) for server in servers])
+            told = [answer.told() for answer in found[: len(new)]]
         except (StoreFailed, StoreTimeout):
-            raise unreachable("a server that should have segments does not tell what it has loaded") from None
-        return dict(zip(servers, found, strict=True))
+            raise unreachable("the controller does not tell where the servers are") from None
+        secure = [(answer.said or {}).get("simpleFields", {}).get("adminHttpsPort", 0) for answer in found[len(new) :]]
+        ports = secure or [0] * len(new)
+        machines = {server: self._machine(one, int(port)) for server, one, port in zip(new, told, ports, strict=True)}
+        self._servers = {**self._servers, **machines}
+        return dict(zip(machines, self._web.ask([*map(self._of_server, machines.values())]), strict=True))
 
-    def _segments(self, names: list[str]) -> tuple[Segment, ...]:
+    def _machine(self, told: dict[str, Any], secure: int) -> Machine:
+        """A server: over TLS if it speaks it and the controller does, or if it speaks nothing else.
+
+        What a broker is answered by servers goes over their network as it is set up; so does what they tell us.
+        """
+        host, plain = str(told["hostName"]).removeprefix("Server_"), int(told["adminPort"])
+        tls = secure > 0 and (self._address.controller.tls or plain <= 0)
+        return Machine(role="a server", host=host, port=secure if tls else plain, tls=tls)
+
+    def _kept(self, where: Mapping[str, Collection[str]], loaded: dict[str, Answer]) -> dict[str, dict[str, str]]:
+        """For each server of the table what it has loaded. One that fails, or has left the table, is forgotten."""
+        wanted = {server for held in where.values() for server in held}
+        said = {server: loaded[server] for server in wanted}
+        well = {server for server, answer in said.items() if answer.failure is None}
+        self._servers = {server: machine for server, machine in self._servers.items() if server in well}
+        if len(well) < len(wanted):
+            raise unreachable("a server that should have segments does not tell what it has loaded")
+        return {server: answer.said for server, answer in said.items()}
+
+    def _segments(self, names: list[str], nodes: list[dict[str, Any]] | None) -> tuple[Segment, ...]:
         """All segments as the controller has them: in one answer, or, where nobody may ask for that, one by one."""
-        if self._nodes is None:
-            self._nodes = self._find_nodes()
-        if self._nodes:
-            nodes: list[dict[str, Any]] = self._web.get(self._address.controller, self._nodes)
-            told: dict[str, dict[str, Any]] = {node["id"]: node["simpleFields"] for node in nodes}
+        told: dict[str, dict[str, Any]]
+        if nodes:
+            told = {node["id"]: node["simpleFields"] for node in nodes}
         else:
+            self._cluster = ""
             table = quote(self._address.table)
-            each = self._told(*(f"/segments/{table}/{quote(name, safe='')}/metadata" for name in names))
+            each = self._told(f"/segments/{table}/{quote(name, safe='')}/metadata" for name in names)
             told = dict(zip(names, each, strict=True))
         return tuple(_segment(name, told[name]) for name in sorted(told))
 
-    def _find_nodes(self) -> str:
-        """Where the controller tells of all segments at once; empty if it does not, or not to us."""
+    def _find_cluster(self) -> str:
+        """The name of the cluster, if the controller tells it; else empty."""
         try:
-            [told] = self._told("/cluster/info")
-            nodes = f"/{told['clusterName']}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"
-            path = f"/zk/getChildren?path={quote(nodes, safe='')}"
-            return path if self._web.get(self._address.controller, path) else ""
+            [told] = self._told(["/cluster/info"])
+            return str(told["clusterName"])
         except (StoreFailed, LookupError, TypeError):
             return ""
+
+
+def _node(verb: str, path: str) -> str:
+    return f"/zk/{verb}?path={quote(path, safe='')}"
 
 
 def _segment(name: str, told: dict[str, Any]) -> Segment:

@@ -17,7 +17,7 @@ from hushcount.engines.pinot.address import Address
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, quoted, spelled
 from hushcount.engines.pinot.state import Observer, Segment
-from hushcount.engines.pinot.web import Web
+from hushcount.engines.pinot.web import Request, Web
 
 Row: TypeAlias = list[Any]
 
@@ -44,50 +44,63 @@ class Groups:
 
 
 class Table:
-    """One table as it was when it was opened: any other state of it is refused."""
+    """One table in one version: any other is refused."""
 
     def __init__(self, web: Web, address: Address) -> None:
         self._web, self._address = web, address
         self._observer = Observer(web, address)
         self.state = self._observer.read()
+        self._most = dict[str, int]()
 
     def look(self) -> None:
-        """Refuse if the table is not what it was when it was opened (point 11)."""
-        complete.check_same(self.state, self._observer.read())
+        """Refuse if the table is not the version that was opened (point 11); the same may have been pushed again."""
+        state = self._observer.read()
+        complete.check_same(self.state.version, state.version)
+        self.state = state
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """All statements of one answer: the table is the same before and after (point 11).
 
-        Before is when it was opened. Whatever is pushed, and be it the same again, leaves another time on its segment:
-        if all times and checksums are what they were then, no segment was another one in between.
+        Before is when it was last looked at. Whatever is pushed, and be it the same again, leaves another time on its
+        segment: if all times and checksums are what they were then, no segment was another one in between.
         """
+        before = self.state
         yield
-        self.look()
+        complete.check_same(before, self._observer.read())
 
-    def groups(self, asked: Asked, wanted: int | None) -> Groups:
+    def groups(self, asked: Asked, wanted: int | None, *, most: int | None = None) -> Groups:
         """The largest groups: so many that those wanted are among them, whoever goes first among the tied.
 
-        Pinot breaks ties by numbers and by Java's order of texts, others by the order of code points.
+        Pinot breaks ties by numbers and by Java's order of texts, others by the order of code points. How many groups
+        there are is asked beside them: there are no more than the column has values, and that decides the LIMIT.
+
+        Args:
+            asked: what is counted.
+            wanted: how many; None for all.
+            most: how many groups there can be; None for as many as the column has values.
         """
-        total = self._distinct(asked)
-        if not total:
+        most = self._items(asked.item) if most is None else most
+        if not most:
             return Groups(rows=[], total=0)
-        limit = total if wanted is None else min(total, complete.least_limit(total, wanted))
-        rows = self._grouped(asked, limit, total)
-        if wanted is not None and limit < total:
+        limit = most if wanted is None else min(most, complete.least_limit(most, wanted))
+        found = self._grouped(asked, limit)
+        rows = found.rows
+        if wanted is not None and limit < found.total:
             tied = [item for item, people in rows if people == rows[wanted - 1][1]]
             if rows[-1][1] == rows[wanted - 1][1] and not _goes_first(asked.item, tied):
-                rows = self._grouped(asked, total, total)
-        return Groups(rows=rows, total=total)
+                return self._grouped(asked, found.total)
+        return found
 
     def listed(self, asked: Asked, texts: Sequence[str]) -> list[Row]:
         """The groups of the items of a public list that occur."""
         found = list[Row]()
         for start in range(0, len(texts), LISTED):
-            named = all_of([asked.where, among(asked.item, texts[start : start + LISTED])])
+            part = texts[start : start + LISTED]
+            named = all_of([asked.where, among(asked.item, part)])
             if named is not False:
-                found += self.groups(Asked(person=asked.person, item=asked.item, where=named), None).rows
+                named_alone = Asked(person=asked.person, item=asked.item, where=named)
+                found += self.groups(named_alone, None, most=len(part)).rows
         return found
 
     def rows(self, columns: Sequence[PinotColumn], where: Truth) -> Iterator[list[Row]]:
@@ -114,15 +127,14 @@ class Table:
         complete.check_columns(told, ["count(*)"], ["LONG"])
         return int(complete.check_rows(told, 1)[0][0])
 
-    def _distinct(self, asked: Asked) -> int:
-        """How many items there are."""
-        name = asked.item.name
-        told = self._answer(f"SELECT DISTINCTCOUNT({quoted(name)}){self._from(asked.where)}")
-        complete.check_columns(told, [f"distinctcount({name})"], ["INT"])
-        return int(complete.check_rows(told, 1)[0][0])
+    def _items(self, column: PinotColumn) -> int:
+        """How many values a column has in all; it is counted once, since any other state of the table is refused."""
+        if column.name not in self._most:
+            self._most[column.name] = _distinct(column, self._answer(self._distinct(column, where=True)))
+        return self._most[column.name]
 
-    def _grouped(self, asked: Asked, limit: int, total: int) -> list[Row]:
-        complete.check_limit(limit, total)
+    def _grouped(self, asked: Asked, limit: int) -> Groups:
+        """The first groups under a LIMIT, how many there are in all, and the plan: asked at the same time."""
         item, people = quoted(asked.item.name), f"DISTINCTCOUNT({quoted(asked.person.name)})"
         sql = (
             f"SELECT {item}, {people}{self._from(asked.where)} GROUP BY {item} "
@@ -130,26 +142,41 @@ class Table:
         )
         named = f"distinctcount({asked.person.name})"
         root = f"BROKER_REDUCE(sort:[{named} DESC, {asked.item.name} ASC],limit:{limit})"
-        plan, told = self._web.together(
-            [lambda: self._ask(f"EXPLAIN PLAN FOR {sql}"), lambda: self._answer(sql)],
-        )
+        # The one that takes longest is sent first.
+        told, number, plan = self._ask(sql, self._distinct(asked.item, asked.where), f"EXPLAIN PLAN FOR {sql}")
+        for answer in (number, told):
+            complete.check_answer(answer, segments=len(self.state.segments), docs=self.state.docs)
+        total = _distinct(asked.item, number)
+        complete.check_limit(limit, total)
         complete.check_plan(plan, root)
-        complete.check_columns(told, [asked.item.name, named], [asked.item.type_name, "INT"])
-        return complete.check_rows(told, min(limit, total))
+        if total:
+            # Of nothing Pinot does not know the types.
+            complete.check_columns(told, [asked.item.name, named], [asked.item.type_name, "INT"])
+        return Groups(rows=complete.check_rows(told, min(limit, total)), total=total)
+
+    def _distinct(self, column: PinotColumn, where: Truth) -> str:
+        return f"SELECT DISTINCTCOUNT({quoted(column.name)}){self._from(where)}"
 
     def _from(self, where: Truth) -> str:
         filtered = f" WHERE {where}" if isinstance(where, str) else ""
         return f" FROM {quoted(self._address.table)}{filtered}"
 
     def _answer(self, sql: str) -> dict[str, Any]:
-        told = self._ask(sql)
+        [told] = self._ask(sql)
         complete.check_answer(told, segments=len(self.state.segments), docs=self.state.docs)
         return told
 
-    def _ask(self, sql: str) -> dict[str, Any]:
-        body = {"sql": sql, "queryOptions": complete.options(self._address.timeout)}
-        found: dict[str, Any] = self._web.post(self._address.broker, "/query/sql", body)
-        return found
+    def _ask(self, *statements: str) -> list[dict[str, Any]]:
+        """What the broker answers to statements that are sent at the same time."""
+        options, broker = complete.options(self._address.timeout), self._address.broker
+        bodies = [{"sql": sql, "queryOptions": options} for sql in statements]
+        asked = [Request(machine=broker, path="/query/sql", body=body) for body in bodies]
+        return [answer.told() for answer in self._web.ask(asked)]
+
+
+def _distinct(column: PinotColumn, told: dict[str, Any]) -> int:
+    complete.check_columns(told, [f"distinctcount({column.name})"], ["INT"])
+    return int(complete.check_rows(told, 1)[0][0])
 
 
 def _goes_first(column: PinotColumn, tied: Sequence[Any]) -> bool:

@@ -12,21 +12,59 @@ import json
 import ssl
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, TypeVar
+from typing import Any, Final
 
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 
-_T = TypeVar("_T")
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 _DENIED = (401, 403)
 _FINE, _UNKNOWN = 200, 404
-# So many requests are under way for one look at a table.
-_AT_ONCE = 6
+# So many requests are under way at the same time: a table may have thousands of segments.
+AT_ONCE: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of whom; with a body it is posted."""
+
+    machine: Machine
+    path: str
+    body: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a machine said, JSON or None if it knows nothing of what was asked; or why there is nothing."""
+
+    said: Any = None
+    failure: StoreFailed | StoreTimeout | None = None
+
+    def told(self) -> Any:  # noqa: ANN401  whatever JSON it is
+        """What it said.
+
+        Raises:
+            StoreFailed: it cannot be reached, denies it, or says something else than JSON.
+            StoreTimeout: it takes too long.
+        """
+        if self.failure is not None:
+            raise self.failure
+        return self.said
+
+
+@dataclass(slots=True, kw_only=True)
+class _UnderWay:
+    """A request and the connection that it has to itself until it is over; whether that was kept, and what failed."""
+
+    request: Request
+    connection: HTTPConnection
+    kept: bool
+    failed: Exception | None = None
+    is_over: bool = False
 
 
 class Web:
@@ -40,29 +78,30 @@ class Web:
         self._idle: defaultdict[Machine, list[HTTPConnection]] = defaultdict(list)
         self._closed = False
 
-    def get(self, machine: Machine, path: str) -> Any:  # noqa: ANN401  whatever JSON it is
-        """What a machine says under a path; None if it knows nothing of it.
+    def get(self, machine: Machine, path: str) -> Any:  # noqa: ANN401  as above
+        """What a machine says under a path; raises as `Answer.told`."""
+        [answer] = self.ask([Request(machine=machine, path=path)])
+        return answer.told()
 
-        Raises:
-            StoreFailed: it cannot be reached, denies it, or says something else than JSON.
-            StoreTimeout: it takes too long.
+    def ask(self, requests: Sequence[Request]) -> list[Answer]:
+        """What is answered to several requests. All are sent, on connections of their own, before any answer is read.
+
+        So they take as long as the slowest of them, without a thread for each; a great many go in parts.
         """
-        return self._ask(machine, "GET", path, None)
+        parts = [requests[start : start + AT_ONCE] for start in range(0, len(requests), AT_ONCE)]
+        return [answer for part in parts for answer in self._asked(part)]
 
-    def post(self, machine: Machine, path: str, body: object) -> Any:  # noqa: ANN401  as above
-        """What a machine answers to a body; raises as `get`."""
-        return self._ask(machine, "POST", path, json.dumps(body).encode())
-
-    def get_all(self, asked: Sequence[tuple[Machine, str]]) -> list[Any]:
-        """What several machines say, asked at the same time; raises as `get`."""
-        return self.together([partial(self.get, *one) for one in asked])
-
-    def together(self, asks: Sequence[Callable[[], _T]]) -> list[_T]:
-        """What several requests give, under way at the same time."""
-        if len(asks) <= 1:
-            return [ask() for ask in asks]
-        with ThreadPoolExecutor(max_workers=min(len(asks), _AT_ONCE)) as pool:
-            return [answer.result() for answer in [pool.submit(ask) for ask in asks]]
+    def _asked(self, requests: Sequence[Request]) -> list[Answer]:
+        under_way = list[_UnderWay]()
+        try:
+            for request in requests:
+                under_way.append(self._begun(request))
+            return [self._answer(one) for one in under_way]
+        finally:
+            # Over those that were not given back an answer may still come, and must not meet another question.
+            for one in under_way:
+                if not one.is_over:
+                    one.connection.close()
 
     def close(self) -> None:
         """Close what nobody uses, and the rest when it is given back."""
@@ -73,51 +112,56 @@ class Web:
         for connection in idle:
             connection.close()
 
-    def _ask(self, machine: Machine, verb: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401  as above
-        status, told = self._exchange(machine, verb, path, body)
-        if status in _DENIED:
-            raise StoreFailed(f"{machine.role} of Pinot denies access; check user and password_file, and their rights.")
-        if status == _UNKNOWN:
-            return None
-        if status != _FINE:
-            raise StoreFailed(f"{machine.role} of Pinot answered with HTTP {status}; look into its log.")
+    def _begun(self, request: Request) -> _UnderWay:
+        """A request that was sent; one over a kept connection that the other side has closed is not, yet."""
+        kept = self._take(request.machine)
+        one = _UnderWay(request=request, connection=kept or self._connection(request.machine), kept=kept is not None)
         try:
-            return json.loads(told)
-        except ValueError:
-            pass
-        raise StoreFailed(f"{machine.role} of Pinot did not answer with JSON; is it another program's port?")
+            self._send(one)
+        except (OSError, HTTPException) as error:
+            one.failed = error
+        return one
 
-    def _exchange(self, machine: Machine, verb: str, path: str, body: bytes | None) -> tuple[int, bytes]:
-        """Status and body. A kept connection that the other side has closed meanwhile is replaced, once."""
-        kept = self._take(machine)
-        if kept is not None:
-            try:
-                return self._once(machine, kept, (verb, path), body)
-            except (ConnectionError, HTTPException):
-                kept.close()
-        fresh = self._connection(machine)
-        why: StoreFailed | StoreTimeout
+    def _answer(self, one: _UnderWay) -> Answer:
+        role = one.request.machine.role
+        why: StoreFailed | StoreTimeout | None = None
         try:
-            return self._once(machine, fresh, (verb, path), body)
+            status, told = self._exchanged(one)
         except ssl.SSLCertVerificationError:
-            why = StoreFailed(f"the certificate of {machine.role} of Pinot is not trusted; check ca_file.")
+            why = StoreFailed(f"the certificate of {role} of Pinot is not trusted; check ca_file.")
         except TimeoutError:
-            why = StoreTimeout(f"{machine.role} of Pinot did not answer within {self._timeout:g} s.")
+            why = StoreTimeout(f"{role} of Pinot did not answer within {self._timeout:g} s.")
         except (OSError, HTTPException):
-            why = StoreFailed(f"{machine.role} of Pinot cannot be reached; check that it runs, and its address.")
-        fresh.close()
+            why = StoreFailed(f"{role} of Pinot cannot be reached; check that it runs, and its address.")
         # Outside of the handlers: what was raised there may quote more than is ours to tell.
-        raise why
+        return _read(role, status, told) if why is None else Answer(failure=why)
 
-    def _once(
-        self, machine: Machine, connection: HTTPConnection, what: tuple[str, str], body: bytes | None
-    ) -> tuple[int, bytes]:
+    def _exchanged(self, one: _UnderWay) -> tuple[int, bytes]:
+        """Status and body. A kept connection that the other side has closed meanwhile is replaced, once."""
+        try:
+            return self._received(one)
+        except (ConnectionError, HTTPException):
+            if not one.kept:
+                raise
+        one.connection.close()
+        one.connection, one.failed = self._connection(one.request.machine), None
+        self._send(one)
+        return self._received(one)
+
+    def _send(self, one: _UnderWay) -> None:
+        request = one.request
         # Servers are found by the controller's word: to one that cannot be reached safely nobody signs in.
-        headers = {**_HEADERS, **(self._sign_in if machine.is_safe else {})}
-        connection.request(*what, body=body, headers=headers)
-        answer = connection.getresponse()
+        headers = {**_HEADERS, **(self._sign_in if request.machine.is_safe else {})}
+        body = None if request.body is None else json.dumps(request.body).encode()
+        one.connection.request("GET" if body is None else "POST", request.path, body=body, headers=headers)
+
+    def _received(self, one: _UnderWay) -> tuple[int, bytes]:
+        if one.failed is not None:
+            raise one.failed
+        answer = one.connection.getresponse()
         told = answer.read()
-        self._give_back(machine, connection)
+        one.is_over = True
+        self._give_back(one.request.machine, one.connection)
         return answer.status, told
 
     def _take(self, machine: Machine) -> HTTPConnection | None:
@@ -138,6 +182,20 @@ class Web:
         if not machine.tls:
             return HTTPConnection(machine.host, machine.port, timeout=self._timeout)
         return HTTPSConnection(machine.host, machine.port, timeout=self._timeout, context=self._trusted)
+
+
+def _read(role: str, status: int, told: bytes) -> Answer:
+    if status in _DENIED:
+        words = f"{role} of Pinot denies access; check user and password_file, and their rights."
+    elif status == _UNKNOWN:
+        return Answer()
+    elif status != _FINE:
+        words = f"{role} of Pinot answered with HTTP {status}; look into its log."
+    else:
+        with suppress(ValueError):
+            return Answer(said=json.loads(told))
+        words = f"{role} of Pinot did not answer with JSON; is it another program's port?"
+    return Answer(failure=StoreFailed(words))
 
 
 def _trusted(address: Address) -> ssl.SSLContext:

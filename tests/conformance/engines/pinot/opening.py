@@ -14,7 +14,9 @@ from tests.pinot import shared_cluster
 _NUMBERS = itertools.count()
 
 
-def load_columns(columns: Mapping[str, Sequence[object]], *, types: Mapping[str, str] | None = None) -> str:
+def load_columns(
+    columns: Mapping[str, Sequence[object]], *, types: Mapping[str, str] | None = None, **config: object
+) -> str:
     """Load columns and give the address. Types that Pinot has no missing values of are texts, unless they are said."""
     said = types or {}
     kinds = {name: said.get(name) or _type(kind) for name, (kind, _) in typed(columns).items()}
@@ -23,12 +25,14 @@ def load_columns(columns: Mapping[str, Sequence[object]], *, types: Mapping[str,
         for row in zip(*columns.values(), strict=True)
     ]
     parts = [part for part in (rows[::2], rows[1::2]) if part]
-    return shared_cluster().load(f"table{next(_NUMBERS)}", kinds, *parts)
+    return shared_cluster().load(f"table{next(_NUMBERS)}", kinds, *parts, **config)
 
 
-def open_columns(columns: Mapping[str, Sequence[object]], *, types: Mapping[str, str] | None = None) -> PinotEngine:
+def open_columns(
+    columns: Mapping[str, Sequence[object]], *, types: Mapping[str, str] | None = None, **config: object
+) -> PinotEngine:
     """The same, opened."""
-    return open_pinot(load_columns(columns, types=types))
+    return open_pinot(load_columns(columns, types=types, **config))
 
 
 def _type(kind: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 
@@ -15,7 +17,7 @@ from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
 from hushcount.engines.pinot import table as table_module
 from hushcount.engines.pinot.engine import open_pinot
-from hushcount.errors import InvalidParameter, UnknownColumn
+from hushcount.errors import InvalidParameter, StoreIncomplete, UnknownColumn
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
 from hushcount.model.inputs import Bound, UniformWeights
@@ -26,7 +28,7 @@ from tests.conformance.engines.plain import rows, summed
 from tests.conformance.engines.reference import ReferenceEngine
 from tests.conformance.engines.test_answers import columns_of, lists
 from tests.conformance.engines.test_spark import released
-from tests.pinot import shared_cluster
+from tests.pinot import delete, get, shared_cluster
 from tests.unit.mechanisms.made_inputs import rows_of_people
 
 SELECTION = Selection(user="user", item="item")
@@ -230,16 +232,88 @@ def test_what_pinot_fills_gaps_with_is_missing():
     assert rows(engine.histogram(Selection(user="wide", item="item"))) == (["x"], [1], True)
 
 
-def test_odd_names_of_columns_agree():
-    """Words of SQL, dashes, digits first; Pinot itself takes no blanks."""
-    names = ["select", "group", "a-b", "1st", "Item_2"]
-    columns = {"order": ["ann", "bob", "bob", None], **{name: ["x", "x", "y", f"{n}"] for n, name in enumerate(names)}}
-    ours, theirs = open_columns(columns), ReferenceEngine(columns)
-    for name in names:
-        selection = Selection(user="order", item=name, where=Compare(column=name, operator="!=", value="z"))
+# Words of SQL, what ends names and statements elsewhere, and names that look like what is asked for.
+ODD = [
+    "select",
+    "group",
+    "Timestamp",
+    "a-b",
+    "1st",
+    "Item_2",
+    "a.b",
+    'a"b',
+    "a'b",
+    "`",
+    "a;--",
+    "a$",
+    "distinctcount(order)",
+]
+# In segments of the form v1 alone: that of v3 keeps names in a list that neither can be in.
+ODDER = ["Größe", "a:b", "a=b"]
 
-        assert rows(ours.histogram(selection, top=2)) == rows(theirs.histogram(selection, top=2)), name
-        assert rows(ours.incidence(selection).largest(2)) == rows(theirs.incidence(selection).largest(2)), name
+
+@pytest.mark.parametrize(("form", "names"), [("v3", ODD), ("v1", ODDER)])
+def test_odd_names_of_columns_agree(form, names):
+    """Whatever Pinot itself can have; in filters, as people, as items, counted there and here."""
+    columns = {"order": ["ann", "bob", "bob", None], **{name: ["x", "x", "y", f"{n}"] for n, name in enumerate(names)}}
+    ours = open_columns(columns, tableIndexConfig={"loadMode": "MMAP", "segmentFormatVersion": form})
+    theirs = ReferenceEngine(columns)
+    for name in names:
+        for user, item in (("order", name), (name, "order")):
+            selection = Selection(user=user, item=item, where=Compare(column=name, operator="!=", value="z"))
+
+            assert rows(ours.histogram(selection, top=2)) == rows(theirs.histogram(selection, top=2)), name
+            assert rows(ours.incidence(selection).largest(2)) == rows(theirs.incidence(selection).largest(2)), name
+    ours.close()
+
+
+def test_names_that_pinot_cannot_have():
+    """Blanks are refused by its schemas, others by what makes its segments, and some by what loads those of form v3."""
+    shared = shared_cluster()
+    with pytest.raises(ConnectionError, match="should not contain blank space"):
+        shared.make_table("blank", {"a b": "STRING"})
+    for number, name in enumerate(("a,b", "a/b", "a\\b", "日本")):
+        shared.make_table(f"unnamed{number}", {name: "STRING"})
+        with pytest.raises(ConnectionError, match="Caught exception when ingesting"):
+            shared.push(f"unnamed{number}", f"unnamed{number}_0", [{name: "x"}])
+    for number, name in enumerate(ODDER):
+        table = f"unloaded{number}"
+        shared.make_table(table, {name: "STRING"})
+        shared.push(table, f"{table}_0", [{name: "x"}])
+        _until_in_error(shared, table)
+        with pytest.raises(StoreIncomplete) as caught:
+            open_pinot(shared.address(table))
+        delete(f"{shared.controller}/tables/{table}")
+
+        assert caught.value.point == 11
+
+
+def _until_in_error(shared, table):
+    """Wait until a server has given up on the only segment of a table."""
+    end = time.monotonic() + 60
+    while True:
+        # Before it has a view it is unknown.
+        with suppress(ConnectionError):
+            view = get(f"{shared.controller}/tables/{table}/externalview")["OFFLINE"] or {}
+            if [state for where in view.values() for state in where.values()] == ["ERROR"]:
+                return
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_nothing_is_an_answer():
+    """Where no row passes, whatever is asked; Pinot does not know the types of nothing."""
+    for kind, literal in (("text", "'z'"), ("integer", "7")):
+        columns = {"user": ["ann", "bob"], "item": ["x", "y"] if kind == "text" else [1, 2]}
+        ours, theirs = open_columns(columns), ReferenceEngine(columns)
+        nobody = replace(SELECTION, where=grammar.read(f"item = {literal}"))
+        listed = np.array(["z", "7"], dtype=object)
+
+        assert rows(ours.histogram(nobody, top=2)) == rows(theirs.histogram(nobody, top=2)) == ([], [], True)
+        assert rows(ours.histogram(nobody)) == ([], [], True)
+        assert ours.histogram(SELECTION).of(listed).tolist() == [0, 0]
+        assert ours.incidence(nobody).items.tolist() == []
+        ours.close()
 
 
 def test_words_agree():

@@ -18,9 +18,21 @@ class Scripted:
         self.heard: list[tuple[str, dict[str, str], bytes]] = []
         self.connections = 0
         self.hangs_up = False
+        self._awaited, self._coming = 0, threading.Condition()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
+
+    def gather(self, number: int) -> None:
+        """None of the next so many requests is answered before all of them have come."""
+        self._awaited = number
+
+    def _arrive(self) -> None:
+        with self._coming:
+            self._awaited -= 1
+            self._coming.notify_all()
+            # Whoever waits in vain fails by its own timeout.
+            self._coming.wait_for(lambda: self._awaited <= 0, timeout=30)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         machine = self
@@ -38,6 +50,7 @@ class Scripted:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = self.rfile.read(length)
                 machine.heard.append((self.path, dict(self.headers), body))
+                machine._arrive()
                 said = machine.says.get(self.path.partition("?")[0], (404, {}))
                 said = said(body) if callable(said) else said
                 status, told = said if isinstance(said, tuple) else (200, said)

@@ -12,6 +12,7 @@ import pytest
 from hushcount.engines.filters import grammar
 from hushcount.engines.pinot import engine as engine_module
 from hushcount.engines.pinot.engine import open_pinot
+from hushcount.engines.pinot.sql import quoted
 from hushcount.errors import InvalidInput, InvalidParameter, StoreFailed, StoreIncomplete, UnknownColumn, UnsafeFilter
 from hushcount.model.inputs import Bound
 from hushcount.model.queries import Selection, TextItems
@@ -110,21 +111,35 @@ def test_the_version_is_that_of_segments_and_columns(machine, opened):
 
 
 def test_an_open_table_is_about_one_state(machine, opened):
-    """One that was pushed anew is refused, also if it holds the same again: it may have been another meanwhile."""
+    """A push within an answer refuses it, also of the same rows: the table may have been another one meanwhile."""
     engine = opened()
-    engine.fingerprint(b"k")
+    version = engine.fingerprint(b"k")
     nothing = answered(["distinctcount(item)"], ["INT"], [0])
 
     def pushed_meanwhile(_):
         machine.says["/segments/t/t_0/metadata"]["segment.refresh.time"] = "9"
         return nothing
 
-    machine.says["/query/sql"] = nothing
-    assert engine.histogram(SELECTION, top=3).items.tolist() == []
     machine.says["/query/sql"] = pushed_meanwhile
-    for ask in (lambda: engine.histogram(SELECTION, top=3), lambda: engine.fingerprint(b"k")):
+    for _ in range(2):
         with pytest.raises(StoreIncomplete, match="changed meanwhile") as caught:
-            ask()
+            engine.histogram(SELECTION, top=3)
+
+        assert caught.value.point == 11
+    # The next question begins after it, with the same version.
+    assert engine.fingerprint(b"k") == version
+    assert engine.histogram(SELECTION, top=3).items.tolist() == []
+
+
+def test_another_version_refuses_an_open_table(machine, opened):
+    """Whoever goes on must open it again."""
+    engine = opened()
+    engine.fingerprint(b"k")
+    machine.says["/tables/t_OFFLINE/segments/crc"] = {"t_0": "11", "t_1": "23"}
+    machine.says["/segments/t/t_1/metadata"]["segment.crc"] = "23"
+    for _ in range(2):
+        with pytest.raises(StoreIncomplete, match="on the next day") as caught:
+            engine.fingerprint(b"k")
 
         assert caught.value.point == 11
 
@@ -175,6 +190,117 @@ def test_all_segments_are_told_at_once_where_that_may_be_asked(machine, opened):
         engine.fingerprint(b"k")
 
 
+def test_one_look_is_one_round_of_requests(machine, opened):
+    """All who are known are asked before any answers; a server that is new is asked afterwards."""
+    nodes = [{"id": name, "simpleFields": machine.says.pop(f"/segments/t/{name}/metadata")} for name in ("t_0", "t_1")]
+    machine.says |= {"/cluster/info": {"clusterName": "pinot"}, "/zk/getChildren": nodes}
+    engine = opened()
+    engine.fingerprint(b"k")
+    # Nobody answers before all six have come.
+    machine.gather(6)
+    engine.fingerprint(b"k")
+    asked = [path for path, _, _ in machine.heard[-6:]]
+    moved = {"OFFLINE": {"t_0": {SERVER: "ONLINE"}, "t_1": {"Server_new": "ONLINE"}}, "REALTIME": None}
+    machine.says |= {"/tables/t/idealstate": moved, "/tables/t/externalview": moved}
+    machine.says["/instances/Server_new"] = machine.says[f"/instances/{SERVER}"]
+    engine.fingerprint(b"k")
+
+    assert sorted(path.partition("?")[0] for path in asked) == [
+        "/tables/t",
+        "/tables/t/externalview",
+        "/tables/t/idealstate",
+        "/tables/t/schema",
+        "/tables/t_OFFLINE/segments/crc",
+        "/zk/getChildren",
+    ]
+    assert [path for path, _, _ in machine.heard[-3:]] == [
+        "/instances/Server_new",
+        "/zk/get?path=%2Fpinot%2FCONFIGS%2FPARTICIPANT%2FServer_new",
+        "/tables/t_OFFLINE/segments/crc",
+    ]
+
+
+def test_a_server_that_speaks_tls_alone_is_asked_over_tls(machine, opened):
+    """The controller's own answer has no port of it; ZooKeeper has. Here nobody speaks TLS there, so it is refused."""
+    nodes = [{"id": name, "simpleFields": machine.says.pop(f"/segments/t/{name}/metadata")} for name in ("t_0", "t_1")]
+    secure = {"id": SERVER, "simpleFields": {"adminHttpsPort": str(machine.port)}}
+    machine.says |= {"/cluster/info": {"clusterName": "pinot"}, "/zk/getChildren": nodes, "/zk/get": secure}
+    version = opened().fingerprint(b"k")
+    machine.says[f"/instances/{SERVER}"] = {"hostName": "127.0.0.1", "adminPort": -1}
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        opened()
+    machine.says["/zk/get"] = (403, {})
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        opened()
+
+    # Where it has both, and the controller speaks plainly, so does the server.
+    assert version.startswith("pinot-")
+
+
+def test_a_server_that_came_back_elsewhere_is_found(machine, opened):
+    """One that does not answer is asked for anew; one that has left the table is asked no more."""
+    engine = opened()
+    engine.fingerprint(b"k")
+    found = machine.says[f"/instances/{SERVER}"]
+    machine.says[f"/instances/{SERVER}"] = {**found, "adminPort": 1}
+    machine.says["/tables/t_OFFLINE/segments/crc"] = (500, {})
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        engine.fingerprint(b"k")
+    with pytest.raises(StoreIncomplete, match="does not tell what it has loaded"):
+        engine.fingerprint(b"k")
+    machine.says |= {f"/instances/{SERVER}": found, "/tables/t_OFFLINE/segments/crc": {"t_0": "11", "t_1": "22"}}
+
+    assert engine.fingerprint(b"k") == opened().fingerprint(b"k")
+
+
+def test_groups_take_one_round_of_statements(machine, opened):
+    """Groups, their number and the plan at the same time; how many values a column has is asked once for a state."""
+    heard = []
+
+    def say(body):
+        sql = json.loads(body)["sql"]
+        heard.append(sql.split(" FROM ")[0])
+        if sql.startswith("EXPLAIN"):
+            root = "BROKER_REDUCE(sort:[distinctcount(user) DESC, item ASC],limit:3)"
+            return answered(["Operator"], ["STRING"], [root])
+        if "GROUP BY" in sql:
+            return answered(["item", "distinctcount(user)"], ["STRING", "INT"], ["a", 2], ["b", 1])
+        return answered(["distinctcount(item)"], ["INT"], [2 if "WHERE" in sql else 12])
+
+    machine.says["/query/sql"] = say
+    engine = opened()
+    first = engine.histogram(SELECTION, top=3)
+    del heard[:]
+    machine.gather(3)
+    again = engine.histogram(SELECTION, top=3)
+
+    assert first.items.tolist() == again.items.tolist() == ["a", "b"]
+    assert again.complete
+    assert sorted(heard) == [
+        'EXPLAIN PLAN FOR SELECT "item", DISTINCTCOUNT("user")',
+        'SELECT "item", DISTINCTCOUNT("user")',
+        'SELECT DISTINCTCOUNT("item")',
+    ]
+
+
+def test_more_groups_than_a_column_has_values_are_refused(machine, opened):
+    """The LIMIT went by them, so groups may have been trimmed."""
+
+    def say(body):
+        sql = json.loads(body)["sql"]
+        if sql.startswith("EXPLAIN"):
+            return answered(["Operator"], ["STRING"], ["BROKER_REDUCE"])
+        if "GROUP BY" in sql:
+            return answered(["item", "distinctcount(user)"], ["STRING", "INT"], ["a", 2])
+        return answered(["distinctcount(item)"], ["INT"], [6 if "WHERE" in sql else 1])
+
+    machine.says["/query/sql"] = say
+    with pytest.raises(StoreIncomplete) as caught:
+        opened().histogram(SELECTION, top=3)
+
+    assert caught.value.point == 1
+
+
 def test_a_controller_that_is_away_is_told(machine, opened):
     """It is not incomplete, it failed."""
     machine.says["/tables/t"] = (500, {})
@@ -182,12 +308,19 @@ def test_a_controller_that_is_away_is_told(machine, opened):
         opened()
 
 
-def test_odd_names_are_refused(machine, opened):
-    """Those that quotes cannot hold, and Pinot's own."""
-    for name in ('a"b', "a\nb", "$segmentName", "a\\b", ""):
-        machine.says["/tables/t/schema"] = {"dimensionFieldSpecs": [{"name": name, "dataType": "STRING"}]}
-        with pytest.raises(InvalidInput, match="rename it in the schema"):
+def test_names_that_cannot_be_asked_for_are_refused(machine, opened):
+    """Those that no segment of Pinot can hold, its own, and two that differ in capital letters alone."""
+    for names in (["a\nb"], ["$segmentName"], ["a\\b"], [""], ["*"], ["Item", "item"]):
+        specs = [{"name": name, "dataType": "STRING"} for name in names]
+        machine.says["/tables/t/schema"] = {"dimensionFieldSpecs": specs}
+        with pytest.raises(InvalidInput, match="in the schema"):
             opened()
+
+
+def test_a_quote_in_a_name_stays_in_the_name():
+    """Doubled, as everywhere in SQL: what follows it is not read as a statement."""
+    assert quoted('a" OR 1=1 --') == '"a"" OR 1=1 --"'
+    assert quoted("a'b") == '"a\'b"'
 
 
 @pytest.mark.parametrize("item", ["share", "at", "tags"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import socket
+import time
 
 import pytest
 
 from hushcount.engines.pinot.address import Machine, parse
-from hushcount.engines.pinot.web import Web
+from hushcount.engines.pinot.web import AT_ONCE, Request, Web
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 from tests.unit.engines.pinot.scripted import scripted
 
@@ -29,10 +30,16 @@ def opened(machine, **more):
     return web, Machine(role="the broker", host="127.0.0.1", port=machine.port)
 
 
+def post(web, broker, body):
+    """What is answered to a body."""
+    [answer] = web.ask([Request(machine=broker, path="/fine", body=body)])
+    return answer.told()
+
+
 def test_a_connection_is_used_again(machine):
     """Ten questions, one connection; none after closing."""
     web, broker = opened(machine)
-    found = [web.get(broker, "/fine") for _ in range(5)] + [web.post(broker, "/fine", {"x": 2}) for _ in range(5)]
+    found = [web.get(broker, "/fine") for _ in range(5)] + [post(web, broker, {"x": 2}) for _ in range(5)]
     nothing = web.get(broker, "/none")
     web.close()
 
@@ -52,6 +59,49 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced(machine):
     web.close()
 
     assert found == [{"a": 1}] * 3
+    assert machine.connections == 3
+
+
+def test_all_is_sent_before_anything_is_read(machine):
+    """Nobody answers before all have come; one that fails leaves the others theirs, and connections are kept."""
+    web, broker = opened(machine)
+    machine.gather(4)
+    asked = [Request(machine=broker, path=path) for path in ("/fine", "/broken", "/none", "/fine")]
+    found = web.ask(asked)
+    machine.gather(4)
+    again = web.ask(asked)
+    web.close()
+
+    for answers in (found, again):
+        assert [answer.said for answer in answers] == [{"a": 1}, None, None, {"a": 1}]
+        assert [answer.failure is None for answer in answers] == [True, False, True, True]
+    assert machine.connections == 4
+
+
+def test_a_great_many_requests_go_in_parts(machine):
+    """As where every one of thousands of segments is asked for: the answers are in order, connections are few."""
+    web, broker = opened(machine)
+    machine.says |= {f"/{n}": n for n in range(100)}
+    found = web.ask([Request(machine=broker, path=f"/{n}") for n in range(100)])
+    web.close()
+
+    assert [answer.told() for answer in found] == list(range(100))
+    assert machine.connections == AT_ONCE
+
+
+def test_a_connection_with_an_answer_to_come_is_not_used_again(machine):
+    """Or the answer to one question would be taken for that to the next."""
+    web, broker = opened(machine, timeout=0.3)
+    web.get(broker, "/fine")
+    machine.says["/slow"] = lambda _: time.sleep(0.6) or {"late": 1}
+    late = [web.ask([Request(machine=broker, path="/slow")])[0] for _ in range(2)]
+    after = web.get(broker, "/fine")
+    web.close()
+
+    for answer in late:
+        with pytest.raises(StoreTimeout, match=r"within 0.3 s"):
+            answer.told()
+    assert after == {"a": 1}
     assert machine.connections == 3
 
 

@@ -157,6 +157,9 @@ class LentEngine:
 
     def fingerprint(self, key: bytes) -> str:
         """As `Engine.fingerprint`."""
+        if isinstance(self._engine, Paged):
+            # It holds no copy: whether its data is still there is found out before anything is charged.
+            return self._loan.call(lambda: self._engine.fingerprint(key))
         return self._loan.once("fingerprint", key, lambda: self._engine.fingerprint(key))
 
     def sighting(self, key: bytes) -> Sighting:
