@@ -41,7 +41,7 @@ def render() -> str:
         "## Errors",
         "",
         "From Python each is a class of `hushcount.errors`; on the command line it is a sentence, what to type, and",
-        f"this exit code. 0 is success, {STOPPED} an interrupt, {PIPE} a closed pipe, {UNEXPECTED} what nobody foresaw.",
+        f"this exit code. 0 is success, {STOPPED} an interrupt, {PIPE} a closed pipe, {UNEXPECTED} a bug of ours.",
         "",
         "| error | exit code | means |",
         "|---|---|---|",
