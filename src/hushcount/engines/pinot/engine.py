@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from hushcount.engines.checking import check_selection
 from hushcount.engines.columns import text_of
 from hushcount.engines.identities import host_name, keyed, rows_identity, see_table
 from hushcount.engines.incidence import MemoryIncidence, incidence
+from hushcount.engines.parts import dressed, text_of_part
 from hushcount.engines.pinot.address import Address, parse
 from hushcount.engines.pinot.counts import PinotCounts, largest
 from hushcount.engines.pinot.schema import PinotColumn
@@ -27,7 +28,8 @@ from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
-from hushcount.model.queries import Description, Selection, TextItems, TupleItems
+from hushcount.model.queries import Description, Part, Selection, TextItems, TupleItems
+from hushcount.model.tuples import join
 
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine, Paged
@@ -74,15 +76,8 @@ class PinotEngine:
     def validate(self, selection: Selection) -> None:
         """Refuse what these columns cannot answer."""
         check_selection(selection, self.describe())
-        if isinstance(selection.item, TupleItems):
-            raise InvalidParameter(
-                "item",
-                ", ".join(selection.item_columns),
-                "one column of a Pinot table, as it is",
-                "Make a STRING column of several, or of a day, when the table is ingested.",
-            )
         words = isinstance(selection.item, TextItems)
-        for name in (selection.user, *(() if words else (str(selection.item),))):
+        for name in (selection.user, *(() if words else selection.item_columns)):
             if self._columns[name].kind not in _COUNTED:
                 raise InvalidInput(
                     f"column {name!r} of the Pinot table is neither STRING, INT, LONG nor BOOLEAN, so its values have "
@@ -90,7 +85,7 @@ class PinotEngine:
                 )
         if selection.where is not None:
             where_true(selection.where, self._columns)
-        if words or selection.per_item_cap != 1:
+        if not isinstance(selection.item, str) or selection.per_item_cap != 1:
             self.validate_lists()
 
     def validate_lists(self) -> None:
@@ -145,9 +140,9 @@ class PinotEngine:
         if top is not None:
             whole("top", top)
         self.validate(selection)
-        if bound is None and selection.per_item_cap == 1 and not isinstance(selection.item, TextItems):
+        if bound is None and selection.per_item_cap == 1 and isinstance(selection.item, str):
             where = self._where(selection)
-            person, item = self._columns[selection.user], self._columns[selection.item_columns[0]]
+            person, item = self._columns[selection.user], self._columns[selection.item]
             asked = None if where is False else Asked(person=person, item=item, where=where)
             return PinotCounts(table=self._table, asked=asked) if top is None else largest(self._table, asked, top)
         held = self._incidence(selection, None if bound is None else bound.only)
@@ -179,19 +174,34 @@ class PinotEngine:
         return incidence(users, items)
 
     def _pairs(self, selection: Selection, only: list[str] | None) -> Iterator[tuple[object, str]]:
-        split = selection.item if isinstance(selection.item, TextItems) else None
-        columns = [self._columns[name] for name in (selection.user, split.column if split else str(selection.item))]
+        names = tuple(dict.fromkeys(selection.item_columns))
+        columns = [self._columns[name] for name in (selection.user, *names)]
         where = self._where(selection)
-        if only is not None and len(only) <= LISTED and split is None:
+        if only is not None and len(only) <= LISTED and isinstance(selection.item, str):
             where = all_of([where, among(columns[1], only)])
         if where is False:
             return
         with self._table.held():
             for page in self._table.rows(columns, where):
-                for user, item in page:
-                    person, text = str(user).lower() if isinstance(user, bool) else user, str(text_of(item))
-                    for one in grams(split, text) if split else (text,):
+                for user, *cells in page:
+                    person = str(user).lower() if isinstance(user, bool) else user
+                    for one in _items(selection.item, dict(zip(names, cells, strict=True))):
                         yield person, one
+
+
+def _items(item: str | TextItems | TupleItems, cells: Mapping[str, object]) -> Sequence[str]:
+    """The items of one row: its value, its words, or what its parts make."""
+    if isinstance(item, TupleItems):
+        parts = [_part(cells[part.column], part, item) for part in item.parts]
+        texts = [text for text in parts if text is not None]
+        return (join(texts),) if len(texts) == len(parts) else ()
+    if isinstance(item, TextItems):
+        return grams(item, str(text_of(cells[item.column])))
+    return (str(text_of(cells[item])),)
+
+
+def _part(value: object, part: Part, items: TupleItems) -> str | None:
+    return dressed(str(text_of(value)), items) if part.unit is None else text_of_part(value, part, items)
 
 
 def _hash(column: PinotColumn, value: object) -> int:

@@ -21,7 +21,7 @@ from hushcount.errors import InvalidParameter, StoreIncomplete, UnknownColumn
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.conditions import Among, Between, Compare, Joined, Like, Missing, Not, spell
 from hushcount.model.inputs import Bound, UniformWeights
-from hushcount.model.queries import Selection, TextItems
+from hushcount.model.queries import Part, Selection, TextItems, TupleItems
 from tests.conformance.engines.generated import BOUNDS, OPERATORS, TEXTS, clips, tables
 from tests.conformance.engines.pinot.opening import load_columns, open_columns
 from tests.conformance.engines.plain import rows, summed
@@ -397,3 +397,36 @@ def test_unknown_columns_and_caps_are_refused():
         engine.histogram(Selection(user="usr", item="item"))
     with pytest.raises(InvalidParameter, match="per_item_cap = 2 cannot be used"):
         engine.incidence(replace(SELECTION, per_item_cap=2))
+
+
+def test_tuples_days_and_everybody_agree():
+    """Several columns, parts of moments in texts and numbers, tidied texts, and people: as the reference has them."""
+    columns = {
+        "user": ["ann", "ann", "bob", "bob", "eve", "dan", None],
+        "item": ["x\x1f", "x", " X", "\\", "x", "", "x"],
+        "tag": ["y", "\x1fy", "y", "s", "y", "y", "y"],
+        "at": [
+            "2026-03-29T23:30:00Z",
+            "2026-03-29",
+            "2026-10-25T00:30:00+02:00",
+            "never",
+            "",
+            "2026-01-01",
+            "2026-01-01",
+        ],
+        "since": [0, 86_400_000, -1, 1_774_000_000_000, 7, 8, 9],
+    }
+    ours, theirs = open_columns(columns), ReferenceEngine(columns)
+    at, since = Part(column="at", unit="day"), Part(column="since", unit="hour")
+    for items in (
+        TupleItems(parts=()),
+        TupleItems(parts=(Part(column="item"), Part(column="tag"))),
+        TupleItems(parts=(Part(column="item"),), trim=True, lower=True),
+        TupleItems(parts=(Part(column="tag"), at, Part(column="at", unit="week")), zone="Europe/Berlin"),
+        TupleItems(parts=(since,), date_format="milliseconds", zone="Asia/Kathmandu"),
+    ):
+        selection = Selection(user="user", item=items, where=grammar.read("tag != 'nothing'"))
+        bound = Bound(max_items=1, salt=b"s")
+
+        assert rows(ours.histogram(selection, top=50)) == rows(theirs.histogram(selection, top=50)), items
+        assert rows(ours.histogram(selection, bound=bound)) == rows(theirs.histogram(selection, bound=bound)), items
