@@ -36,10 +36,11 @@ class Numbered:
     """An engine that knows nothing but its number; its histogram waits at the gate."""
 
     def __init__(self, maker, number):
-        self.maker, self.number, self.reads = maker, number, threading.Event()
+        self.maker, self.number, self.reads, self.looks = maker, number, threading.Event(), 0
 
     def fingerprint(self, key):
         """Its number."""
+        self.looks += 1
         return f"rows-{self.number}"
 
     def histogram(self, selection, *, bound=None, top=None):
@@ -150,6 +151,31 @@ def test_no_more_read_at_once_than_the_store_allows():
         assert [one.result() for one in asked] == [1, 1, 1]
     assert stores.load(offer) == (0, 0)
     stores.close()
+
+
+class Uncopied(Numbered):
+    """An engine that holds no copy of its data."""
+
+    def validate_lists(self):
+        """Lists are short."""
+
+
+@pytest.mark.parametrize(("kind", "looks"), [(Uncopied, 3), (Numbered, 1)])
+def test_data_that_is_not_copied_is_looked_at_for_each_question(kind, looks):
+    """What was lost or pushed meanwhile refuses before it is charged; a copy's version is asked for once."""
+    made = Counting()
+    engines = []
+    access = Access(open=lambda offer: engines.append(kind(made, 1)) or engines[-1], stamp=made.access.stamp)
+    stores, offer = Stores(access), made_offer("/nowhere")
+    found = []
+    for _ in range(3):
+        with stores.lend(offer) as engine:
+            found.append(engine.fingerprint(KEY))
+    stores.close()
+
+    assert found == ["rows-1"] * 3
+    assert len(engines) == 1
+    assert engines[0].looks == looks
 
 
 def test_a_slow_question_is_given_up_and_its_place_is_free_only_when_it_ended():
