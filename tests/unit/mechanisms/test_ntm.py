@@ -142,7 +142,7 @@ def test_every_step_is_drawn_in_its_turn():
 
 
 def test_without_clip_nothing_is_chosen_or_lost():
-    """The unclipped one measures what needs no clip: no choice, no loss, intervals from the noise of its counts alone."""
+    """The unclipped one measures what needs no clip: no choice, no loss, intervals from the noise alone."""
     plan = plan_ntm(rho_budget(1, "1e-6"), clips=False)
     drawn = purposes(lambda noise: run_ntm(town(), plan, noise))
     outcome = run_ntm(town(), plan, SeededSource(0))
@@ -176,7 +176,7 @@ def thin(people, *, kinds):
 
 def test_names_too_few_for_what_is_left_are_peeled():
     """Six hundred people with lists of forty: after the first names the rest is peeled, for more counts than else."""
-    few, blind = thin(600, kinds=5000), plan_ntm(BUDGET, settings=Settings(few=math.inf))
+    few, blind = thin(600, kinds=5000), plan_ntm(BUDGET, settings=Settings(few=(math.inf, math.inf)))
     runs = {plan: [run_ntm(few, plan, SeededSource(seed)) for seed in range(8)] for plan in (PLAN, blind)}
     peeled = ["one by one" in (outcome.remark or "") for outcome in runs[PLAN]]
     shown = {plan: np.mean([len(outcome.items) for outcome in runs[plan]]) for plan in runs}

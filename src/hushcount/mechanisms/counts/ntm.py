@@ -30,6 +30,8 @@ from hushcount.noise.widths import half_width
 
 # Where naming reaches items of so small a share of all people, few names mean that there are few items.
 _REACHED = 0.05
+# For the auditor: an error from which on counts have few outcomes.
+_ROUGH = 0.5
 # More names are looked for only while what is there could be measured with so much to spare.
 _SPARE = 1.5
 _PEELED = "Lists are so long, or people so few, that counts were found one by one instead of named and then measured."
@@ -42,6 +44,7 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
        are peeled instead, as `pcr-batched` does, with all that is left.
     2. Rounds name items, and the mean count of what each named is measured. If nothing was named, or so little that
        what is left could peel it several times over though rarer items could not be named, counts are peeled with that.
+       This is asked before the last of the first rounds, which is the dearest, and after it.
     3. A first choice, of how many of them to count and of how much of a person's list may count; where all are kept and
        there is room, one or two rounds more.
     4. Rough counts; a second choice from what they predict; final counts with all that is left.
@@ -71,8 +74,12 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     needs, crowd = plan.rounds[plan.first - 1].threshold, course.crowd() if plan.crowd else math.inf
     if plan.crowded * crowd < needs:
         return _peeled(course)
-    groups = _named(course, [], range(plan.first))
-    if not groups or (needs > _REACHED * crowd and _few(course, groups)):
+    rarer, last = needs > _REACHED * crowd, plan.first - 1
+    groups = _named(course, [], range(last))
+    if last and rarer and _few(course, groups, times=plan.few[0]):
+        return _peeled(course)
+    groups = _named(course, groups, range(last, plan.first))
+    if not groups or (rarer and _few(course, groups, times=plan.few[1])):
         return _peeled(course)
     shape, rho = _shape(groups, plan), plan.rough
     if not rho:
@@ -94,10 +101,10 @@ def _named(course: Course, groups: list[Group], rounds: range) -> list[Group]:
     return groups
 
 
-def _few(course: Course, groups: list[Group]) -> bool:
-    """Whether so few items were named, for their counts, that peeling reaches further down than naming did."""
+def _few(course: Course, groups: list[Group], *, times: float) -> bool:
+    """Whether so few items were named, if any, that what is left could peel them so many times over."""
     needed = math.fsum(len(group.items) * peeling_rho(course.plan.peeling, group.mean) for group in groups)
-    return float(course.purse.rho) >= course.plan.few * needed
+    return not groups or float(course.purse.rho) >= times * needed
 
 
 def _more_names(course: Course, groups: list[Group], kept: float) -> list[Group]:
@@ -238,24 +245,28 @@ def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
 def _small(budget: Budget, *, clips: bool, relative_error: float) -> NtmPlan:
     """For the auditor. Under (epsilon, delta) all steps, on coarse grids; under rho few enough for every outcome.
 
-    These few are one round, one choice of three, and one measurement, of two steps for each item.
+    These few are one round, one choice of three, and one measurement, of two steps for each item. Where counts may be
+    rough, so that they have few outcomes, the crowd goes before them, and all ways to peeling are open.
     """
-    coarse = Settings(lists=4, crowded=1e6, few=math.inf, finest=4, ladder=Ladder(steps=2))
+    coarse = Settings(lists=4, finest=4, ladder=Ladder(steps=2))
+    peeling = small_pcr_batched(budget, Facts(relative_error=relative_error))
     if isinstance(budget, EpsilonBudget):
         plan = plan_ntm(budget, clips=clips, relative_error=relative_error, settings=coarse)
-        return replace(plan, peeling=small_pcr_batched(budget, Facts(relative_error=relative_error)))
-    nothing = Fraction(0)
+        return replace(plan, peeling=peeling)
+    nothing, turns = Fraction(0), relative_error >= _ROUGH
     shares = Shares(
-        crowd=nothing,
-        names=(Fraction(1, 3),),
+        crowd=Fraction(1, 4) if turns else nothing,
+        # A second round that is never drawn leaves its delta to peeling.
+        names=(Fraction(1, 6), Fraction(1, 12)) if turns else (Fraction(1, 3),),
         first=1,
-        means=(nothing,),
+        means=(nothing, nothing) if turns else (nothing,),
         choices=(nothing, Fraction(1, 6)),
         rough=nothing,
         loss=nothing,
     )
     settings = replace(coarse, finest=1, dropped=1e6)
-    return plan_ntm(budget, clips=clips, relative_error=relative_error, shares=shares, settings=settings)
+    plan = plan_ntm(budget, clips=clips, relative_error=relative_error, shares=shares, settings=settings)
+    return replace(plan, peeling=peeling)
 
 
 NTM, NTM_UNCLIPPED = _mechanism("ntm"), _mechanism("ntm-unclipped")

@@ -64,7 +64,8 @@ class NtmPlan:
         rough_noise: the noise aimed at in rough counts, as a share of the count.
         spread: how far, as a share, a count is thought to be from the mean of its group before it was measured.
         crowded: naming is given up if an item needs more than this share of all people, as far as they weigh.
-        few: naming is given up after its first rounds if all that was named could be peeled so many times over.
+        few: naming is given up if all that was named could be peeled so many times over: before the last of the first
+            rounds, and after it.
         dropped: a count is not shown if its noise is so many times what was aimed at.
         finest: no grid of a measurement has more bits.
         peeling: what is done instead of naming.
@@ -78,7 +79,7 @@ class NtmPlan:
     rough_noise: float
     spread: float
     crowded: float
-    few: float
+    few: tuple[float, float]
     dropped: float
     finest: int
     rounds: tuple[UnionPlan, ...]
@@ -118,7 +119,7 @@ class Settings:
     rough_noise: float = 0.2
     spread: float = 0.7
     crowded: float = 0.45
-    few: float = 4.0
+    few: tuple[float, float] = (200.0, 4.0)
     dropped: float = 1.3
     finest: int = 24
     lists: int = _LISTS
