@@ -28,8 +28,9 @@ from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
 from hushcount.noise.widths import half_width
 
-# Where naming reaches items of so small a share of all people, few names mean that there are few items.
-_REACHED = 0.05
+# Where naming reaches items of so small a share of all people, few names mean that there are few items, or that all of
+# them are alike and come with the last of the first rounds: asked before that round, and after it.
+_REACHED = (0.2, 0.05)
 # For the auditor: an error from which on counts have few outcomes.
 _ROUGH = 0.5
 # More names are looked for only while what is there could be measured with so much to spare.
@@ -74,12 +75,12 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     needs, crowd = plan.rounds[plan.first - 1].threshold, course.crowd() if plan.crowd else math.inf
     if plan.crowded * crowd < needs:
         return _peeled(course)
-    rarer, last = needs > _REACHED * crowd, plan.first - 1
+    last = plan.first - 1
     groups = _named(course, [], range(last))
-    if last and rarer and _few(course, groups, times=plan.few[0]):
+    if last and needs > _REACHED[0] * crowd and _few(course, groups, times=plan.few[0]):
         return _peeled(course)
     groups = _named(course, groups, range(last, plan.first))
-    if not groups or (rarer and _few(course, groups, times=plan.few[1])):
+    if not groups or (needs > _REACHED[1] * crowd and _few(course, groups, times=plan.few[1])):
         return _peeled(course)
     shape, rho = _shape(groups, plan), plan.rough
     if not rho:

@@ -52,12 +52,12 @@ def estimate(final: Measured, rough: Measured | None = None, *, most_noise: floa
     ends = zip(counts[shown], bar[shown], stddevs[shown], reach[shown], strict=True)
     low = np.array([lower_end(count, above, stddev, reach=z) for count, above, stddev, z in ends], dtype=np.int64)
     guesses, noise = (final.counts, final.stddevs) if rough is None else _weighed(final, rough)
-    guesses = np.clip(np.rint(guesses[shown]).astype(np.int64), low, high[shown])
+    best: Int64s = np.clip(np.rint(guesses[shown]).astype(np.int64), low, high[shown])
     by_item = np.argsort(final.items[shown], kind="stable")
-    order = by_item[np.argsort(-guesses[by_item], kind="stable")]
+    order = by_item[np.argsort(-best[by_item], kind="stable")]
     return Estimates(
         items=final.items[shown][order],
-        counts=guesses[order],
+        counts=best[order],
         stddevs=np.sqrt(noise[shown][order] ** 2 + 1 / 12),
         low=low[order],
         high=high[shown][order],
