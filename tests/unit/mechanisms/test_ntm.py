@@ -188,6 +188,25 @@ def test_names_too_few_for_what_is_left_are_peeled():
     assert "one by one" not in (run_ntm(town(8000, 40, long_lists=0), PLAN, SeededSource(1)).remark or "")
 
 
+def alike(people, *, held, kinds):
+    """Lists of one length, of items that about equally many people have."""
+    chance = np.random.default_rng(3)
+    things = np.concatenate([chance.choice(kinds, held, replace=False) for _ in range(people)])
+    return incidence(np.repeat(np.arange(people), held), [f"item {item:04}" for item in things.tolist()])
+
+
+def test_the_dearest_round_is_left_out_where_two_named_nothing():
+    """Rare items and long lists are peeled after two rounds; where naming reaches further, the third names them all."""
+    rare = purposes(lambda noise: run_ntm(alike(1200, held=60, kinds=4000), PLAN, noise), seed=1)
+    common = purposes(lambda noise: run_ntm(alike(900, held=8, kinds=40), PLAN, noise), seed=1)
+
+    assert "ntm/names/1" in rare
+    assert "ntm/names/2" not in rare
+    assert rare[-1].startswith("pcr-batched")
+    assert "ntm/mean/2" in common
+    assert "ntm/counts" in common
+
+
 def test_nothing_named_is_peeled_too():
     """Without the crowd's warning, naming that finds nothing leaves the rest of the budget to peeling."""
     blind = plan_ntm(BUDGET, shares=replace(Shares(), crowd=Fraction(0)))

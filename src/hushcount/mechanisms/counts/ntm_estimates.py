@@ -33,7 +33,7 @@ class Estimates:
 
 
 def estimate(final: Measured, rough: Measured | None = None, *, most_noise: float) -> Estimates:
-    """Each final count with its interval; left out where its noise is above a share of it.
+    """Each final count with its interval; left out where the noise of what is shown would be above a share of it.
 
     The noise of final counts is fresh: which items have one, and how good it is, was decided before it was drawn. So
     the interval and the test go by it alone, and hold given all of that. A rough count does not belong into them: an
@@ -46,19 +46,20 @@ def estimate(final: Measured, rough: Measured | None = None, *, most_noise: floa
     counts = np.rint(final.counts).astype(np.int64)
     # Rounding to a whole number adds 1/12.
     stddevs = np.sqrt(final.stddevs**2 + 1 / 12)
-    bar, reach = stddevs / most_noise, deviations(np.full(len(counts), final.lost), stddevs)
+    guesses, noise = (final.counts, final.stddevs) if rough is None else _weighed(final, rough)
+    noise = np.sqrt(noise**2 + 1 / 12)
+    bar, reach = noise / most_noise, deviations(np.full(len(counts), final.lost), stddevs)
     high = np.ceil(counts + final.lost + reach * np.hypot(stddevs, final.lost_stddev)).astype(np.int64)
     shown = np.flatnonzero(counts >= bar)
     ends = zip(counts[shown], bar[shown], stddevs[shown], reach[shown], strict=True)
     low = np.array([lower_end(count, above, stddev, reach=z) for count, above, stddev, z in ends], dtype=np.int64)
-    guesses, noise = (final.counts, final.stddevs) if rough is None else _weighed(final, rough)
     best: Int64s = np.clip(np.rint(guesses[shown]).astype(np.int64), low, high[shown])
     by_item = np.argsort(final.items[shown], kind="stable")
     order = by_item[np.argsort(-best[by_item], kind="stable")]
     return Estimates(
         items=final.items[shown][order],
         counts=best[order],
-        stddevs=np.sqrt(noise[shown][order] ** 2 + 1 / 12),
+        stddevs=noise[shown][order],
         low=low[order],
         high=high[shown][order],
     )
