@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from hushcount.accounting.normal import tail
 from hushcount.engines.incidence import encoded_incidence
 from hushcount.mechanisms.counts.ntm_choice import UNIT, Ladder, candidates
-from hushcount.mechanisms.counts.ntm_estimates import deviations, lower_end
+from hushcount.mechanisms.counts.ntm_course import Measured
+from hushcount.mechanisms.counts.ntm_estimates import deviations, estimate, lower_end
 from hushcount.mechanisms.counts.ntm_shape import shape_of
 from tests.unit.mechanisms.made_inputs import as_items
 
@@ -129,3 +131,58 @@ def test_a_count_far_above_the_bar_is_as_without():
     """The bar changes nothing for a row that needed no help."""
     for above in (5.0, 8.0, 20.0):
         assert with_bar(14 + above, 14.0, 1.96) == pytest.approx(14 + above - 1.96, abs=2e-3)
+
+
+# Skewed: a few that many people have, and many that are alike, of which rough counts pick some.
+SKEWED = np.concatenate([np.full(20, 5000.0), np.full(380, 200.0)])
+PICKED = 40
+
+
+def picked_and_counted(chance):
+    """Rough counts with a tenth of noise, the highest of them counted again; true and rough counts beside."""
+    counts = SKEWED + SKEWED * 0.1 * chance.normal(size=len(SKEWED))
+    names = as_items([f"{row:03}" for row in range(len(SKEWED))])
+    rough = Measured(items=names, counts=counts, stddevs=SKEWED * 0.1, smallest=1.0)
+    first = np.argsort(-counts)[:PICKED]
+    stddevs = 0.05 * counts[first]
+    final = Measured(
+        items=names[first],
+        counts=SKEWED[first] + stddevs * chance.normal(size=PICKED),
+        stddevs=stddevs,
+        smallest=1.0,
+    )
+    return SKEWED[first], rough, final
+
+
+def share_covered(estimated, runs=150):
+    """How many true counts are within intervals that come from final and rough counts."""
+    chance, inside = np.random.default_rng(1), []
+    for _ in range(runs):
+        true, rough, final = picked_and_counted(chance)
+        found = estimated(final, rough)
+        truth = dict(zip(final.items.tolist(), true.tolist(), strict=True))
+        counts = np.array([truth[item] for item in found.items.tolist()])
+        inside += ((found.low <= counts) & (counts <= found.high)).tolist()
+    return float(np.mean(inside)), len(inside)
+
+
+def test_counts_that_were_picked_for_their_rough_counts_are_covered():
+    """The final noise is fresh, so an item that its rough noise has helped is covered like any other: 95 % or more."""
+    covered, rows = share_covered(lambda final, rough: estimate(final, rough, most_noise=0.07))
+
+    assert covered > 0.95 - 2 * math.sqrt(0.05 * 0.95 / rows)
+    assert rows > 4000
+
+
+def test_intervals_around_both_counts_are_covered_less():
+    """Broken twin: the interval of the weighted mean, as if the rough count had not chosen the item."""
+
+    def combined(final, rough):
+        rows = np.array([int(item) for item in final.items.tolist()])
+        first, second = 1 / rough.stddevs[rows] ** 2, 1 / final.stddevs**2
+        counts = (first * rough.counts[rows] + second * final.counts) / (first + second)
+        return estimate(replace(final, counts=counts, stddevs=1 / np.sqrt(first + second)), most_noise=0.07)
+
+    covered, rows = share_covered(combined)
+
+    assert covered < 0.95 - 5 * math.sqrt(0.05 * 0.95 / rows)

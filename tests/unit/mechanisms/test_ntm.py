@@ -17,7 +17,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.counts.ntm import run_ntm
 from hushcount.mechanisms.counts.ntm_choice import Ladder, candidates, choice_epsilon, log_priors
 from hushcount.mechanisms.counts.ntm_course import Measured
-from hushcount.mechanisms.counts.ntm_estimates import combine, deviations, lower_end
+from hushcount.mechanisms.counts.ntm_estimates import deviations, estimate, lower_end
 from hushcount.mechanisms.counts.ntm_plan import Settings, Shares, plan_ntm
 from hushcount.mechanisms.counts.ntm_shape import shape_of
 from hushcount.mechanisms.table import find
@@ -28,8 +28,8 @@ from tests.unit.mechanisms.made_inputs import as_items
 
 BUDGET = rho_budget("0.1", "1e-6")
 PLAN = plan_ntm(BUDGET)
-# The shares of the notes, which buy neither the crowd nor the losses.
-AS_NOTED = replace(Shares(), crowd=Fraction(0), losses=(Fraction(0), Fraction(0)))
+# The shares of the notes, which buy neither the crowd nor the loss.
+AS_NOTED = replace(Shares(), crowd=Fraction(0), loss=Fraction(0))
 
 
 def town(people=3000, items=60, *, long_lists=20):
@@ -137,20 +137,20 @@ def test_every_step_is_drawn_in_its_turn():
     steps = [purpose.split("/")[1] for purpose in drawn]
 
     assert steps[0] == "crowd"
-    assert steps.count("choice") == steps.count("counts") == 2
-    assert [step for step in steps if step in {"choice", "counts"}] == ["choice", "counts", "choice", "counts"]
+    assert [step for step in steps if step in {"choice", "rough", "counts"}] == ["choice", "rough", "choice", "counts"]
     assert steps.count("names") >= 3
 
 
 def test_without_clip_nothing_is_chosen_or_lost():
-    """The unclipped one measures what needs no clip: no choice, no loss, intervals even to both sides."""
+    """The unclipped one measures what needs no clip: no choice, no loss, intervals from the noise alone."""
     plan = plan_ntm(rho_budget(1, "1e-6"), clips=False)
     drawn = purposes(lambda noise: run_ntm(town(), plan, noise))
     outcome = run_ntm(town(), plan, SeededSource(0))
 
     assert not {"choice", "lost"} & {purpose.split("/")[1] for purpose in drawn}
     assert outcome.remark is None
-    assert np.median(np.abs((outcome.high - outcome.counts) - (outcome.counts - outcome.low))) <= 1
+    # A little wider than the noise of both counts together: they are from the final ones.
+    assert 1 < np.median((outcome.high - outcome.low) / (2 * 1.96 * outcome.noise_scale)) < 1.2
 
 
 def test_a_crowd_too_small_for_names_is_peeled():
@@ -176,7 +176,7 @@ def thin(people, *, kinds):
 
 def test_names_too_few_for_what_is_left_are_peeled():
     """Six hundred people with lists of forty: after the first names the rest is peeled, for more counts than else."""
-    few, blind = thin(600, kinds=5000), plan_ntm(BUDGET, settings=Settings(few=math.inf))
+    few, blind = thin(600, kinds=5000), plan_ntm(BUDGET, settings=Settings(few=(math.inf, math.inf)))
     runs = {plan: [run_ntm(few, plan, SeededSource(seed)) for seed in range(8)] for plan in (PLAN, blind)}
     peeled = ["one by one" in (outcome.remark or "") for outcome in runs[PLAN]]
     shown = {plan: np.mean([len(outcome.items) for outcome in runs[plan]]) for plan in runs}
@@ -186,6 +186,25 @@ def test_names_too_few_for_what_is_left_are_peeled():
     assert "one by one" not in (run_ntm(thin(20_000, kinds=5000), PLAN, SeededSource(1)).remark or "")
     # Forty items are few, and there are no others.
     assert "one by one" not in (run_ntm(town(8000, 40, long_lists=0), PLAN, SeededSource(1)).remark or "")
+
+
+def alike(people, *, held, kinds):
+    """Lists of one length, of items that about equally many people have."""
+    chance = np.random.default_rng(3)
+    things = np.concatenate([chance.choice(kinds, held, replace=False) for _ in range(people)])
+    return incidence(np.repeat(np.arange(people), held), [f"item {item:04}" for item in things.tolist()])
+
+
+def test_the_dearest_round_is_left_out_where_two_named_nothing():
+    """Rare items and long lists are peeled after two rounds; where naming reaches further, the third names them all."""
+    rare = purposes(lambda noise: run_ntm(alike(1200, held=60, kinds=4000), PLAN, noise), seed=1)
+    common = purposes(lambda noise: run_ntm(alike(900, held=8, kinds=40), PLAN, noise), seed=1)
+
+    assert "ntm/names/1" in rare
+    assert "ntm/names/2" not in rare
+    assert rare[-1].startswith("pcr-batched")
+    assert "ntm/mean/2" in common
+    assert "ntm/counts" in common
 
 
 def test_nothing_named_is_peeled_too():
@@ -247,23 +266,37 @@ def measured(counts, stddevs, *, lost=0.0, lost_stddev=0.0, items="abc"):
     )
 
 
-def test_two_measurements_are_weighed_by_precision():
-    """An item of both has the weighted mean; one of the rough counts alone has theirs; a noisy one is left out."""
-    found = combine(measured([1000, 500, 40], [30, 10, 30]), measured([1060], [15], items="a"), most_noise=0.07)
+def test_counts_are_whole_and_noisy_ones_are_left_out():
+    """A count is rounded, which adds to its noise; one with noise above 7 % of it is left out; largest first."""
+    found = estimate(measured([500.4, 1000.6, 40.0], [10, 30, 30]), most_noise=0.07)
 
-    assert found.items.tolist() == ["a", "b"]
-    assert found.counts.tolist() == [1048, 500]
-    assert found.stddevs.tolist() == pytest.approx([math.sqrt(180 + 1 / 12), math.sqrt(100 + 1 / 12)])
+    assert found.items.tolist() == ["b", "a"]
+    assert found.counts.tolist() == [1001, 500]
+    assert found.stddevs.tolist() == pytest.approx([math.sqrt(900 + 1 / 12), math.sqrt(100 + 1 / 12)])
 
 
-def test_upper_ends_allow_for_the_weighted_losses():
-    """Upper ends rise by the same mean of both losses as the counts are, and lower ends come nearer."""
-    rough = measured([1000], [20], lost=50, items="a")
-    plain = combine(replace(rough, lost=0.0), measured([1000], [20], items="a"), most_noise=0.07)
-    clipped = combine(rough, measured([1000], [20], lost=10, items="a"), most_noise=0.07)
+def test_two_measurements_are_weighed_by_precision_within_the_interval():
+    """The count is the weighted mean of both, and its noise that of the mean; the interval is that of the final one."""
+    final, rough = measured([1060], [15], items="a"), measured([1000, 500], [30, 10], items="ab")
+    both, alone = (estimate(final, *more, most_noise=0.07) for more in ([rough], []))
+    apart = estimate(final, measured([100], [16], items="a"), most_noise=0.07)
 
-    assert clipped.high[0] - plain.high[0] == pytest.approx(30 - 0.3 * 14.2, abs=1.5)
+    assert both.items.tolist() == ["a"]
+    assert both.counts.tolist() == [1048]
+    assert both.stddevs.tolist() == pytest.approx([math.sqrt(180 + 1 / 12)])
+    assert (both.low, both.high) == (alone.low, alone.high)
+    assert apart.counts == apart.low == alone.low
+
+
+def test_upper_ends_allow_for_the_loss():
+    """Upper ends rise by what the clip took, and by the noise of its release; lower ends come nearer."""
+    plain = estimate(measured([1000], [20], items="a"), most_noise=0.07)
+    clipped = estimate(measured([1000], [20], lost=30, items="a"), most_noise=0.07)
+    unsure = estimate(measured([1000], [20], lost=30, lost_stddev=20, items="a"), most_noise=0.07)
+
+    assert clipped.high[0] - plain.high[0] == pytest.approx(30 - 0.3 * 20, abs=1.5)
     assert clipped.low[0] > plain.low[0]
+    assert unsure.high[0] - clipped.high[0] == pytest.approx(1.65 * (math.sqrt(2) - 1) * 20, abs=1.5)
 
 
 def test_deviations_go_from_two_sides_to_one():

@@ -148,10 +148,9 @@ def test_a_choice_is_the_row_that_was_drawn():
 def test_counts_come_back_in_people():
     """Without noise and without a clip, sums over amplitudes are the true counts."""
     one = course(data=people())
-    found = one.measure(shape(), shape().unclipped(3), rho=Decimal("0.1"), number=0)
+    found = one.measure(shape(), shape().unclipped(3), rho=Decimal("0.1"), purpose="counts")
 
     assert found.counts.tolist() == [1000.0, 500.0, 334.0]
-    assert (found.lost, found.lost_stddev) == (0.0, 0.0)
     assert found.smallest == 100.0
     assert found.stddevs == pytest.approx(found.stddevs[2] * (np.array([800, 400, 100]) / 100) ** 0.75, rel=1e-5)
 
@@ -160,14 +159,16 @@ def test_what_a_clip_takes_is_bought_only_where_it_can_take():
     """Where nobody can be clipped it costs nothing; a tight clip costs its share and says what it took."""
     loose, tight = course(), course()
     unclipped = shape().unclipped(3)
-    loose.measure(shape(), unclipped, rho=Decimal("0.1"), number=1)
-    found = tight.measure(shape(), replace(unclipped, radius=unclipped.radius // 3), rho=Decimal("0.1"), number=1)
+    clip = replace(unclipped, radius=unclipped.radius // 3)
+    lost, stddev = tight.lost(shape(), clip)
 
-    assert zcdp.spent(loose.purse.bought).rho == Decimal("0.1")
-    assert float(zcdp.spent(tight.purse.bought).rho) == pytest.approx(0.1 + float(PLAN.losses[1]))
-    assert found.lost > 0
-    assert found.lost_stddev == pytest.approx(1 / math.sqrt(2 * PLAN.losses[1]))
-    assert (np.array([1000, 500, 334]) - found.counts <= found.lost + 1e-9).all()
+    assert loose.lost(shape(), unclipped) == (0.0, 0.0)
+    assert not loose.purse.bought.events
+    assert float(zcdp.spent(tight.purse.bought).rho) == pytest.approx(float(PLAN.loss))
+    assert lost > 0
+    assert stddev == pytest.approx(1 / math.sqrt(2 * PLAN.loss))
+    counts = tight.measure(shape(), clip, rho=Decimal("0.1"), purpose="counts").counts
+    assert (np.array([1000, 500, 334]) - counts <= lost + 1e-9).all()
 
 
 def test_more_names_are_sought_only_if_they_can_be_measured():
@@ -195,8 +196,6 @@ def rough(counts, stddevs):
         items=as_items(NAMES[: len(counts)]),
         counts=np.array(counts, dtype=np.float64),
         stddevs=np.array(stddevs, dtype=np.float64),
-        lost=0.0,
-        lost_stddev=0.0,
         smallest=1.0,
     )
 
@@ -243,10 +242,10 @@ def test_items_with_equal_predictions_stand_in_the_order_of_their_texts():
 
 def test_what_was_clipped_is_said():
     """In people, from what was released, and nothing is said where nothing could be clipped."""
-    one, two = rough([10], [1]), replace(rough([10], [1]), lost=12.0, lost_stddev=2.0)
+    whole, clipped = rough([10], [1]), replace(rough([10], [1]), lost=12.0, lost_stddev=2.0)
 
-    assert ntm._remark(one, one) is None  # noqa: SLF001
-    assert "up to about 16 people" in ntm._remark(one, two)  # noqa: SLF001
+    assert ntm._remark(whole) is None  # noqa: SLF001
+    assert "up to about 16 people" in ntm._remark(clipped)  # noqa: SLF001
 
 
 def test_ends_of_a_mechanism_are_taken_as_they_are():
@@ -289,9 +288,9 @@ def test_an_epsilon_budget_is_converted_once():
 
 
 def test_a_share_of_nothing_buys_nothing():
-    """Without a crowd, means or losses, none of these is drawn."""
+    """Without a crowd, means or a loss, none of these is drawn."""
     nothing = Fraction(0)
-    shares = replace(Shares(), crowd=nothing, means=(nothing,) * 5, losses=(nothing, nothing))
+    shares = replace(Shares(), crowd=nothing, means=(nothing,) * 5, loss=nothing)
     source = Chosen(named=[set(NAMES[:3]), set(), set()], row=-1)
     find("ntm").run(people(), plan_ntm(rho_budget(1, "1e-6"), shares=shares), source)
 

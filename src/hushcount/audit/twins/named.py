@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
 from hushcount.audit.neighbours import PERSON, Neighbours
 from hushcount.audit.subject import Run
-from hushcount.audit.twins.altered import altered
+from hushcount.audit.twins.altered import Altered, altered
 from hushcount.audit.twins.twin import Original, Twin
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.counts.ntm import run_ntm
 from hushcount.mechanisms.counts.ntm_choice import UNIT, Ladder
-from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, plan_ntm
-from hushcount.mechanisms.counts.pcr_batched import BatchedPlan, plan_pcr_batched, run_pcr_batched
+from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm
+from hushcount.mechanisms.counts.pcr_batched import BatchedPlan, peeling_rho, plan_pcr_batched, run_pcr_batched
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
 from hushcount.model.facts import Facts
 from hushcount.model.inputs import Clip, Histogram, Incidence, Int64s, Items, Ranked, UniformWeights, WeightedHistogram
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.calls import AddGaussian, AnyCall, Peel, Reach
+from hushcount.noise.calls import AddGaussian, AnyCall, Call, Peel, Reach
 from hushcount.noise.source import NoiseSource
+
+_T = TypeVar("_T")
 
 _ITEMS = tuple("abcdef")
 # All steps, on a coarse grid, and candidates down to where a person who holds everything is nearly clipped away.
@@ -39,6 +41,22 @@ _NTM = Original(
     plan=_PLAN,
     pairs=(Neighbours(rows=_CROWD + _LONG, person=PERSON, where="six items of forty people, two more hold all"),),
 )
+# An item of everybody weighs 240.4 there without the person and 240.8 with: between these naming is given up.
+_BY_CROWD = replace(_NTM, plan=replace(_PLAN, crowded=_PLAN.rounds[2].threshold / 240.6))
+
+
+def _by_means() -> Original:
+    """Six items of eleven people or of twelve: between these they are too few to go on naming."""
+    parts = Shares(names=(Fraction(1, 4), Fraction(1, 4)), first=1, means=(Fraction(1, 100), Fraction(1, 100)))
+    plan = plan_ntm(epsilon_budget(4, "0.05"), relative_error=0.5, shares=parts, settings=_SETTINGS)
+    left = float(plan.rho) * float(1 - parts.crowd - parts.names[0] - parts.means[0])
+    few = left / (len(_ITEMS) * peeling_rho(plan.peeling, 11.5))
+    rows = tuple((f"{item}{person}", item) for item in _ITEMS for person in range(10)) + _LONG
+    pair = Neighbours(rows=rows, person=PERSON, where="six items of ten people, two more hold all")
+    return replace(_NTM, plan=replace(plan, few=(few, few)), pairs=(pair,))
+
+
+_BY_MEANS = _by_means()
 _BATCHED = Original(
     mechanism="pcr-batched",
     facts=Facts(relative_error=0.5),
@@ -105,6 +123,24 @@ def two_people_lost(call: AnyCall) -> AnyCall:
     return replace(call, variance=call.variance / 4)
 
 
+class Peeking(Altered):
+    """A source whose sums of one purpose are drawn and paid for, and then known without their noise."""
+
+    def __init__(self, noise: NoiseSource, purpose: str) -> None:
+        super().__init__(noise, lambda call: call)
+        self._purpose = purpose
+
+    def perform(self, call: Call[_T]) -> _T:
+        """The outcome, or the true values."""
+        drawn = super().perform(call)
+        return cast("_T", call.values) if call.purpose.startswith(self._purpose) else drawn
+
+
+def _peeking(purpose: str) -> Run:
+    """A run that decides by true values where it should by released ones."""
+    return lambda data, plan, noise: run_ntm(data, plan, Peeking(noise, purpose))
+
+
 def _uncharged(run: Run, kind: type[BoundedRange | DiscreteGaussian]) -> Run:
     """A run that leaves the last step of a kind out of what it charges."""
 
@@ -162,6 +198,24 @@ NAMED_TWINS: tuple[Twin, ...] = (
         caught_by="replay",
         broken=_NTM.twin(run=altered(run_ntm, two_people_lost)),
         sound=_NTM.sound,
+        steps=("replay",),
+    ),
+    Twin(
+        name="naming given up by the true crowd",
+        erratum="rule: which steps follow is decided from released values alone",
+        what="Whether to name or to peel is decided by how much all people weigh, without the noise that was paid for.",
+        caught_by="replay",
+        broken=_BY_CROWD.twin(run=_peeking("ntm/crowd")),
+        sound=_BY_CROWD.sound,
+        steps=("replay",),
+    ),
+    Twin(
+        name="naming given up by true counts",
+        erratum="rule: which steps follow is decided from released values alone",
+        what="Whether the first names are too few is decided by their true mean count.",
+        caught_by="replay",
+        broken=_BY_MEANS.twin(run=_peeking("ntm/mean")),
+        sound=_BY_MEANS.sound,
         steps=("replay",),
     ),
     Twin(

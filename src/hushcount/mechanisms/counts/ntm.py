@@ -11,7 +11,7 @@ import numpy as np
 
 from hushcount.mechanisms.counts.ntm_choice import Ladder
 from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
-from hushcount.mechanisms.counts.ntm_estimates import combine
+from hushcount.mechanisms.counts.ntm_estimates import estimate
 from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm
 from hushcount.mechanisms.counts.ntm_shape import Shape, shape_of
 from hushcount.mechanisms.counts.pcr_batched import peel_counts, peeling_rho, small_pcr_batched
@@ -28,8 +28,11 @@ from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
 from hushcount.noise.widths import half_width
 
-# Where naming reaches items of so small a share of all people, few names mean that there are few items.
-_REACHED = 0.05
+# Where naming reaches items of so small a share of all people, few names mean that there are few items, or that all of
+# them are alike and come with the last of the first rounds: asked before that round, and after it.
+_REACHED = (0.2, 0.05)
+# For the auditor: an error from which on counts have few outcomes.
+_ROUGH = 0.5
 # More names are looked for only while what is there could be measured with so much to spare.
 _SPARE = 1.5
 _PEELED = "Lists are so long, or people so few, that counts were found one by one instead of named and then measured."
@@ -42,9 +45,10 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
        are peeled instead, as `pcr-batched` does, with all that is left.
     2. Rounds name items, and the mean count of what each named is measured. If nothing was named, or so little that
        what is left could peel it several times over though rarer items could not be named, counts are peeled with that.
+       This is asked before the last of the first rounds, which is the dearest, and after it.
     3. A first choice, of how many of them to count and of how much of a person's list may count; where all are kept and
        there is room, one or two rounds more.
-    4. Rough counts; a second choice from what they predict; final counts with all that is left. Both are combined.
+    4. Rough counts; a second choice from what they predict; final counts with all that is left.
 
     Guarantee: delta-approximate rho-zCDP, by the filter: every step is charged before it is drawn, and which steps
     follow, and with which numbers, is decided from released values alone. A naming round is delta_i-approximate
@@ -53,8 +57,7 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     at most in l2, whatever a person holds, and what a clip takes away by one person at most.
     Assumes: nothing about how many items a person has. Each person counts once for an item (a per-item cap is refused).
     Unbiased but for the clip: a count is low by at most what the clip took away; the interval allows for it, at 95 %
-    for each row, given that the row is shown and as if the weights of its two counts were fixed in advance. They
-    follow from released values, the rough count among them, which was measured to cost no coverage.
+    for each row, given that the row is shown and given all that was released before its final count.
 
     | edge case | result |
     |---|---|
@@ -72,21 +75,24 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     needs, crowd = plan.rounds[plan.first - 1].threshold, course.crowd() if plan.crowd else math.inf
     if plan.crowded * crowd < needs:
         return _peeled(course)
-    groups = _named(course, [], range(plan.first))
-    if not groups or (needs > _REACHED * crowd and _few(course, groups)):
+    last = plan.first - 1
+    groups = _named(course, [], range(last))
+    if last and needs > _REACHED[0] * crowd and _few(course, groups, times=plan.few[0]):
+        return _peeled(course)
+    groups = _named(course, groups, range(last, plan.first))
+    if not groups or (needs > _REACHED[1] * crowd and _few(course, groups, times=plan.few[1])):
         return _peeled(course)
     shape, rho = _shape(groups, plan), plan.rough
     if not rho:
-        return _measured_once(course, shape)
+        return _release(course, _final(course, shape))
     clip = course.choose(shape, room=2 * float(rho) * plan.rough_noise**2, number=0)
     if clip.first == len(shape):
         kept = min(1.0, clip.radius**2 / int(shape.squares[-1]))
         groups = _more_names(course, groups, kept)
         shape = _shape(groups, plan)
         clip = Clip(first=len(shape), radius=_radius(shape, kept))
-    rough = course.measure(shape, clip, rho=rho, number=0)
-    final = _final(course, _predicted(plan, groups, rough))
-    return _release(course, rough, final)
+    rough = course.measure(shape, clip, rho=rho, purpose="rough")
+    return _release(course, _final(course, _predicted(plan, groups, rough)), rough)
 
 
 def _named(course: Course, groups: list[Group], rounds: range) -> list[Group]:
@@ -96,10 +102,10 @@ def _named(course: Course, groups: list[Group], rounds: range) -> list[Group]:
     return groups
 
 
-def _few(course: Course, groups: list[Group]) -> bool:
-    """Whether so few items were named, for their counts, that peeling reaches further down than naming did."""
+def _few(course: Course, groups: list[Group], *, times: float) -> bool:
+    """Whether so few items were named, if any, that what is left could peel them so many times over."""
     needed = math.fsum(len(group.items) * peeling_rho(course.plan.peeling, group.mean) for group in groups)
-    return float(course.purse.rho) >= course.plan.few * needed
+    return not groups or float(course.purse.rho) >= times * needed
 
 
 def _more_names(course: Course, groups: list[Group], kept: float) -> list[Group]:
@@ -107,7 +113,7 @@ def _more_names(course: Course, groups: list[Group], kept: float) -> list[Group]
     plan = course.plan
     for number in range(plan.first, len(plan.rounds)):
         needed = math.fsum(len(group.items) / (plan.final_noise * group.mean) ** 2 / 2 for group in groups)
-        if _SPARE * kept * needed > course.purse.rho - plan.rough - plan.choices[1] - sum(plan.losses):
+        if _SPARE * kept * needed > course.purse.rho - plan.rough - plan.choices[1] - plan.loss:
             break
         groups = _named(course, groups, range(number, number + 1))
     return groups
@@ -139,23 +145,18 @@ def _predicted(plan: NtmPlan, groups: list[Group], rough: Measured) -> Shape:
 def _final(course: Course, shape: Shape) -> Measured:
     """The second choice, and the counts with all that is left; what a clip takes away is bought only if it can."""
     plan = course.plan
-    reserved = Fraction(plan.choices[1]) + Fraction(plan.losses[1]) if plan.clips else Fraction(0)
+    reserved = Fraction(plan.choices[1]) + Fraction(plan.loss) if plan.clips else Fraction(0)
     # Fractions, since decimals would be rounded to 28 digits, perhaps up.
     left = allow(Fraction(course.purse.rho) - reserved)
     clip = course.choose(shape, room=2 * float(left) * plan.final_noise**2, number=1)
+    lost = course.lost(shape, clip)
     rho = left if shape.clips_somebody(clip) else course.purse.rho
-    return course.measure(shape, clip, rho=rho, number=1)
+    return replace(course.measure(shape, clip, rho=rho, purpose="counts"), lost=lost[0], lost_stddev=lost[1])
 
 
-def _measured_once(course: Course, shape: Shape) -> Outcome:
-    """Without rough counts: one choice, and one measurement with all that is left."""
-    final = _final(course, shape)
-    return _release(course, final, replace(final, stddevs=final.stddevs * math.inf))
-
-
-def _release(course: Course, rough: Measured, final: Measured) -> Outcome:
+def _release(course: Course, final: Measured, rough: Measured | None = None) -> Outcome:
     plan = course.plan
-    found = combine(rough, final, most_noise=plan.dropped * plan.final_noise)
+    found = estimate(final, rough, most_noise=plan.dropped * plan.final_noise)
     released = release_counts(
         plan,
         found.items,
@@ -164,17 +165,17 @@ def _release(course: Course, rough: Measured, final: Measured) -> Outcome:
         cutoff=final.smallest,
         noise=course.noise,
     )
-    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(rough, final))
+    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(final))
 
 
-def _remark(rough: Measured, final: Measured) -> str | None:
-    """What the clips left out, from what was released of it."""
-    if not rough.lost_stddev and not final.lost_stddev:
+def _remark(final: Measured) -> str | None:
+    """What the clip left out, from what was released of it."""
+    if not final.lost_stddev:
         return None
-    lost = max(one.lost + 1.64 * one.lost_stddev for one in (rough, final))
+    lost = math.ceil(final.lost + 1.64 * final.lost_stddev)
     return (
         "Long lists were clipped, so that one person moves all counts together only a little. For that a count may be "
-        f"too low by up to about {math.ceil(lost):,} people; the upper ends allow for it."
+        f"too low by up to about {lost:,} people; the upper ends allow for it."
     )
 
 
@@ -207,7 +208,7 @@ def _peeled(course: Course) -> Outcome:
 
 def expect_ntm(plan: NtmPlan) -> Expectation:
     """For a few numbers of items that a person has among the counted ones: the rarest count, and its noise."""
-    left = float(plan.rho - sum(plan.choices) - sum(plan.losses) - plan.rough - plan.crowd)
+    left = float(plan.rho - sum(plan.choices) - plan.loss - plan.rough - plan.crowd)
     left -= sum(float(one) for one in plan.means[: plan.first]) + sum(
         1 / (2 * one.noise_scale**2) for one in plan.rounds[: plan.first]
     )
@@ -238,31 +239,35 @@ def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
         run=run_ntm,
         expect=expect_ntm,
         small=small,
-        version=3,
+        version=4,
     )
 
 
 def _small(budget: Budget, *, clips: bool, relative_error: float) -> NtmPlan:
     """For the auditor. Under (epsilon, delta) all steps, on coarse grids; under rho few enough for every outcome.
 
-    These few are one round, one choice of three, and one measurement, of two steps for each item.
+    These few are one round, one choice of three, and one measurement, of two steps for each item. Where counts may be
+    rough, so that they have few outcomes, the crowd goes before them, and all ways to peeling are open.
     """
-    coarse = Settings(lists=4, crowded=1e6, few=math.inf, finest=4, ladder=Ladder(steps=2))
+    coarse = Settings(lists=4, finest=4, ladder=Ladder(steps=2))
+    peeling = small_pcr_batched(budget, Facts(relative_error=relative_error))
     if isinstance(budget, EpsilonBudget):
         plan = plan_ntm(budget, clips=clips, relative_error=relative_error, settings=coarse)
-        return replace(plan, peeling=small_pcr_batched(budget, Facts(relative_error=relative_error)))
-    nothing = Fraction(0)
+        return replace(plan, peeling=peeling)
+    nothing, turns = Fraction(0), relative_error >= _ROUGH
     shares = Shares(
-        crowd=nothing,
-        names=(Fraction(1, 3),),
+        crowd=Fraction(1, 4) if turns else nothing,
+        # A second round that is never drawn leaves its delta to peeling.
+        names=(Fraction(1, 6), Fraction(1, 12)) if turns else (Fraction(1, 3),),
         first=1,
-        means=(nothing,),
+        means=(nothing, nothing) if turns else (nothing,),
         choices=(nothing, Fraction(1, 6)),
         rough=nothing,
-        losses=(nothing, nothing),
+        loss=nothing,
     )
     settings = replace(coarse, finest=1, dropped=1e6)
-    return plan_ntm(budget, clips=clips, relative_error=relative_error, shares=shares, settings=settings)
+    plan = plan_ntm(budget, clips=clips, relative_error=relative_error, shares=shares, settings=settings)
+    return replace(plan, peeling=peeling)
 
 
 NTM, NTM_UNCLIPPED = _mechanism("ntm"), _mechanism("ntm-unclipped")

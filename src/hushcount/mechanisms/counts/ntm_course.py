@@ -49,17 +49,17 @@ class Measured:
         items: the items.
         counts: their counts, with noise; below the true ones, apart from it, by at most what was lost.
         stddevs: of the noise of each.
-        lost: what the clip takes away, in people, as it was released; zero for certain if nobody can be clipped.
-        lost_stddev: of the noise of `lost`.
         smallest: the smallest count that was predicted for one of them.
+        lost: what the clip takes away, in people, if it was released; zero for certain if nobody can be clipped.
+        lost_stddev: of the noise of `lost`.
     """
 
     items: Items
     counts: Floats
     stddevs: Floats
-    lost: float
-    lost_stddev: float
     smallest: float
+    lost: float = 0.0
+    lost_stddev: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +111,12 @@ class Course:
         call = choice_call(f"ntm/choice/{number}", losses, priors=priors, epsilon=epsilon)
         return clips[int(self.noise.perform(call)[0])]
 
-    def measure(self, shape: Shape, clip: Clip, *, rho: Decimal, number: int) -> Measured:
+    def measure(self, shape: Shape, clip: Clip, *, rho: Decimal, purpose: str) -> Measured:
         """The counts of the first items under a clip: one person moves the sums by its radius at most, in l2."""
         items, steps = shape.ranked.items[: clip.first], shape.ranked.amplitudes[: clip.first]
-        lost, lost_stddev = self._lost(shape, clip, number)
         self.purse.pay(Cost.of(DiscreteGaussian(rho=charge(rho))))
         call = AddGaussian(
-            purpose=f"ntm/counts/{number}",
+            purpose=f"ntm/{purpose}",
             keys=self.noise.identify(items),
             values=self.incidence.clipped(shape.ranked, clip),
             reach=Reach(l2=clip.radius),
@@ -127,18 +126,16 @@ class Course:
             items=items,
             counts=self.noise.perform(call) / steps,
             stddevs=math.sqrt(call.variance) / steps,
-            lost=lost,
-            lost_stddev=lost_stddev,
             smallest=float(shape.predictions[clip.first - 1]),
         )
 
-    def _lost(self, shape: Shape, clip: Clip, number: int) -> tuple[float, float]:
+    def lost(self, shape: Shape, clip: Clip) -> tuple[float, float]:
         """What a clip takes away, with noise, and the deviation of the noise; nothing is bought where it is zero."""
-        rho = self.plan.losses[number]
+        rho = self.plan.loss
         if not rho or not shape.clips_somebody(clip):
             return 0.0, 0.0
         unit = 1 << self._bits(rho)
-        lost = self._noisy(f"ntm/lost/{number}", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
+        lost = self._noisy("ntm/lost", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
         return max(0.0, lost / unit), 1 / math.sqrt(2 * rho)
 
     def _noisy(self, purpose: str, values: Int64s, reach: int, rho: Decimal) -> list[int]:

@@ -1,4 +1,4 @@
-"""NTM's estimates: two measurements of each count into one, with an interval that allows for what the clips took."""
+"""NTM's estimates: two measurements of each count into one, with an interval that allows for what the clip took."""
 
 from __future__ import annotations
 
@@ -32,38 +32,45 @@ class Estimates:
     high: Int64s
 
 
-def combine(rough: Measured, final: Measured, *, most_noise: float) -> Estimates:
-    """Both counts of each item weighed by their precision; left out where the noise is above a share of the estimate.
+def estimate(final: Measured, rough: Measured | None = None, *, most_noise: float) -> Estimates:
+    """Each final count with its interval; left out where the noise of what is shown would be above a share of it.
 
-    Each of the two is low by at most what its clip took away, so the estimate by at most the same mean of both losses.
-    The noise of the released losses is independent of the counts': the upper end takes all noises together.
+    The noise of final counts is fresh: which items have one, and how good it is, was decided before it was drawn. So
+    the interval and the test go by it alone, and hold given all of that. A rough count does not belong into them: an
+    item has a final count because its rough one was high, to which its noise has helped some. In the count that is
+    shown, the best guess, both are weighed by their precision, within the interval.
+
+    A count is low by at most what the clip took away. The noise of the released loss is independent of the counts': the
+    upper end takes both noises together.
     """
-    place = {item: row for row, item in enumerate(final.items.tolist())}
-    rows = np.array([place.get(item, -1) for item in rough.items.tolist()])
-    first, second = 1 / rough.stddevs**2, np.where(rows >= 0, 1 / final.stddevs[rows] ** 2, 0)
-    part = second / (first + second)
-    counts = np.rint((1 - part) * rough.counts + part * final.counts[rows]).astype(np.int64)
+    counts = np.rint(final.counts).astype(np.int64)
     # Rounding to a whole number adds 1/12.
-    stddevs = np.sqrt(1 / (first + second) + 1 / 12)
-    lost = (1 - part) * rough.lost + part * final.lost
-    wide = np.sqrt(stddevs**2 + ((1 - part) * rough.lost_stddev) ** 2 + (part * final.lost_stddev) ** 2)
-    reach = deviations(lost, stddevs)
-    high = np.ceil(counts + lost + reach * wide).astype(np.int64)
-    bar = stddevs / most_noise
+    stddevs = np.sqrt(final.stddevs**2 + 1 / 12)
+    guesses, noise = (final.counts, final.stddevs) if rough is None else _weighed(final, rough)
+    noise = np.sqrt(noise**2 + 1 / 12)
+    bar, reach = noise / most_noise, deviations(np.full(len(counts), final.lost), stddevs)
+    high = np.ceil(counts + final.lost + reach * np.hypot(stddevs, final.lost_stddev)).astype(np.int64)
     shown = np.flatnonzero(counts >= bar)
-    by_item = shown[np.argsort(rough.items[shown], kind="stable")]
-    order = by_item[np.argsort(-counts[by_item], kind="stable")]
-    low = [
-        lower_end(count, above, stddev, reach=z)
-        for count, above, stddev, z in zip(counts[order], bar[order], stddevs[order], reach[order], strict=True)
-    ]
+    ends = zip(counts[shown], bar[shown], stddevs[shown], reach[shown], strict=True)
+    low = np.array([lower_end(count, above, stddev, reach=z) for count, above, stddev, z in ends], dtype=np.int64)
+    best: Int64s = np.clip(np.rint(guesses[shown]).astype(np.int64), low, high[shown])
+    by_item = np.argsort(final.items[shown], kind="stable")
+    order = by_item[np.argsort(-best[by_item], kind="stable")]
     return Estimates(
-        items=rough.items[order],
-        counts=counts[order],
-        stddevs=stddevs[order],
-        low=np.array(low, dtype=np.int64),
-        high=high[order],
+        items=final.items[shown][order],
+        counts=best[order],
+        stddevs=noise[shown][order],
+        low=low[order],
+        high=high[shown][order],
     )
+
+
+def _weighed(final: Measured, rough: Measured) -> tuple[Floats, Floats]:
+    """Both counts of each item that has a final one, weighed by their precision, and the deviation of that."""
+    place = {item: row for row, item in enumerate(rough.items.tolist())}
+    rows = np.array([place[item] for item in final.items.tolist()])
+    first, second = 1 / rough.stddevs[rows] ** 2, 1 / final.stddevs**2
+    return (first * rough.counts[rows] + second * final.counts) / (first + second), 1 / np.sqrt(first + second)
 
 
 def deviations(lost: Floats, stddevs: Floats) -> Floats:

@@ -33,7 +33,7 @@ class Shares:
         means: of the mean count of what each round names.
         choices: of the choice before the rough counts, and of the one before the final counts.
         rough: of the rough counts.
-        losses: of what the clip takes away from rough and from final counts.
+        loss: of what the clip takes away from the final counts.
     """
 
     crowd: Fraction = Fraction(1, 100)
@@ -50,7 +50,7 @@ class Shares:
     )
     choices: tuple[Fraction, Fraction] = (Fraction(3, 100), Fraction(3, 100))
     rough: Fraction = Fraction(10, 100)
-    losses: tuple[Fraction, Fraction] = (Fraction(4, 1000), Fraction(26, 1000))
+    loss: Fraction = Fraction(26, 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,8 @@ class NtmPlan:
         rough_noise: the noise aimed at in rough counts, as a share of the count.
         spread: how far, as a share, a count is thought to be from the mean of its group before it was measured.
         crowded: naming is given up if an item needs more than this share of all people, as far as they weigh.
-        few: naming is given up after its first rounds if all that was named could be peeled so many times over.
+        few: naming is given up if all that was named could be peeled so many times over: before the last of the first
+            rounds, and after it.
         dropped: a count is not shown if its noise is so many times what was aimed at.
         finest: no grid of a measurement has more bits.
         peeling: what is done instead of naming.
@@ -78,7 +79,7 @@ class NtmPlan:
     rough_noise: float
     spread: float
     crowded: float
-    few: float
+    few: tuple[float, float]
     dropped: float
     finest: int
     rounds: tuple[UnionPlan, ...]
@@ -87,7 +88,7 @@ class NtmPlan:
     means: tuple[Decimal, ...]
     choices: tuple[Decimal, Decimal]
     rough: Decimal
-    losses: tuple[Decimal, Decimal]
+    loss: Decimal
     ladder: Ladder
     peeling: BatchedPlan
     rho: Decimal
@@ -118,7 +119,7 @@ class Settings:
     rough_noise: float = 0.2
     spread: float = 0.7
     crowded: float = 0.45
-    few: float = 4.0
+    few: tuple[float, float] = (200.0, 4.0)
     dropped: float = 1.3
     finest: int = 24
     lists: int = _LISTS
@@ -153,7 +154,7 @@ def plan_ntm(
         for one in parts.names
     )
     # The coarsest sums cut a person into two.
-    sums = (parts.crowd, *parts.means, parts.rough, *parts.losses, Fraction(1))
+    sums = (parts.crowd, *parts.means, parts.rough, parts.loss, Fraction(1))
     require_variance(2 / (Fraction(total.rho) * min(one for one in sums if one)))
     return NtmPlan(
         name="ntm" if clips else "ntm-unclipped",
@@ -173,7 +174,7 @@ def plan_ntm(
         means=tuple(part(one) for one in parts.means),
         choices=(part(parts.choices[0]), part(parts.choices[1])),
         rough=part(parts.rough),
-        losses=(part(parts.losses[0]), part(parts.losses[1])),
+        loss=part(parts.loss),
         ladder=fixed.ladder,
         peeling=plan_pcr_batched(total, relative_error=relative_error),
         rho=total.rho,

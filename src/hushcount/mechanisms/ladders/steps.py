@@ -22,10 +22,10 @@ import numpy as np
 from hushcount.mechanisms.ladders.certificate import OUTWARDS, Floats, excess
 
 # Points under U are so far apart, in the logarithm of the odds, around a half and further out: lines between them lose
-# about a thousandth of a step.
-_NEAR, _APART, _FAR_APART = 4.0, 0.1, 0.3
+# about half a thousandth of a step.
+_NEAR, _APART, _FAR_APART = 4.0, 0.05, 0.3
 # A step that uses this share of its allowance is not searched for any longer; a search aims a little below the whole.
-_ENOUGH, _AIM, _SEARCHES = 0.997, 0.9985, 12
+_ENOUGH, _AIM, _SEARCHES = 0.9995, 0.9998, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

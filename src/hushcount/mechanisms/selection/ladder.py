@@ -189,4 +189,5 @@ LADDER = Mechanism(
     # For the auditor: its lists are short, and all rounds must be looked at.
     small=lambda budget, facts: plan_ladder(budget, taken(facts), parts=_PARTS),
     weighs=True,
+    version=3,
 )

@@ -33,6 +33,8 @@ _COMPARED_SURELY = Fraction(10, 9)
 _TESTED = Fraction(1, 100)
 # Naming is hopeless if an item needs more than this share of what all people weigh; as in `ntm`.
 _CROWDED = 0.45
+# By so many scales of the choice's noise more, so that noise alone hardly makes it look worth a fifth of rho.
+_CLEARLY = 2
 # What a person who has one item weighs there.
 _UNIT = 1 << 20
 # With less than this share of rho hardly anything could be named.
@@ -226,17 +228,18 @@ def _stand_out(top: Ranking, plan: HybridPlan, noise: NoiseSource, *, place: int
 
 
 def _hopeless(data: Holdings, plan: HybridPlan, noise: NoiseSource) -> bool:
-    """Whether an item that everybody had would weigh too little to be named, by one exponential choice.
+    """Whether an item that everybody had would weigh too little to be named for sure, by one exponential choice.
 
     A person weighs one at most. Where lists are long and people few, naming is not worth a fifth of the comparison.
+    Where it cannot be told, it is not: a comparison that fails early leaves nearly all of rho to naming anyway.
     """
     bound = Bound(max_items=plan.taken, salt=noise.salt(f"{plan.name}/hopeless"))
     everybody = UniformWeights(bound=bound, norm=2, share="held", bits=_UNIT.bit_length() - 1)
-    needed = math.ceil(min(plan.naming.threshold / _CROWDED * _UNIT, _FAR))
+    needed = plan.naming.threshold / _CROWDED + _CLEARLY / float(plan.tested)
     call = Peel(
         purpose=f"{plan.name}/hopeless",
         keys=None,
-        values=np.array([data.incidence().everyone(everybody), needed]),
+        values=np.array([data.incidence().everyone(everybody), math.ceil(min(needed * _UNIT, _FAR))]),
         reach=Reach(spread=_UNIT),
         rate=Fraction(plan.tested) / _UNIT,
         most=1,
@@ -327,5 +330,5 @@ HYBRID_TOP = Mechanism(
     small=lambda budget, facts: plan_hybrid(budget, facts, rows=max(2, facts.k or 0) + 1, taken=2),
     fetch=lambda plan: plan.rows + 1,
     weighs=True,
-    version=3,
+    version=4,
 )
