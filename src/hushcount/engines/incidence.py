@@ -161,7 +161,7 @@ class MemoryIncidence:
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
         tables = clipping.segments(ranked, clips, self._ranks(ranked), unit=unit)
-        parts = self._in_parts(lambda part: clipping.losses(self._rows_of(part), self.ids, tables))
+        parts = self._in_parts(lambda _, rows: clipping.losses(rows, self.ids, tables))
         total: Int64s = np.sum(parts, axis=0)
         return total
 
@@ -172,9 +172,7 @@ class MemoryIncidence:
         ranks = self._ranks(ranked)
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
-        parts = self._in_parts(
-            lambda part: clipping.clipped(self._rows_of(part), self.ids, amplitudes, radius=clip.radius)
-        )
+        parts = self._in_parts(lambda _, rows: clipping.clipped(rows, self.ids, amplitudes, radius=clip.radius))
         total = np.sum(parts, axis=0)
         sums = np.zeros(clip.first, dtype=np.int64)
         sums[ranks[counts]] = total[counts]
@@ -202,7 +200,12 @@ class MemoryIncidence:
         """Which pairs stay under the bound, and how many for each person."""
         limit = min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
         role_keys(bound.salt, b"person")  # refuses a salt that is none, also where nobody is over the bound
-        keep, held = self._allowed(bound)
+        keep, held = np.ones(len(self.ids), dtype=np.bool_), np.diff(self.offsets)
+        allowed = _allowed(self.items, bound)
+        if not bool(allowed.all()):
+            held = np.concatenate(
+                self._in_parts(lambda _, rows: bounding.keep_allowed(rows, self.ids, allowed=allowed, keep=keep))
+            )
         over = np.flatnonzero(held > limit)
         if not len(over):
             return keep, held
@@ -211,57 +214,36 @@ class MemoryIncidence:
         people[over] = person_starts(_hashed(self.users[over], bound.salt, b"person"))
         things = np.zeros(len(wanted), dtype=np.uint64)
         things[wanted] = item_words(_hashed(self.items[wanted], bound.salt, b"item"))
-        self._in_parts(
-            lambda part: bounding.keep_smallest(
-                self._rows_of(part),
-                self.ids,
-                held=held[part],
-                limit=limit,
-                hashes=(people[part], things),
-                keep=keep,
-            )
-        )
-        return keep, np.minimum(held, limit)
 
-    def _allowed(self, bound: Bound) -> tuple[_Bools, Int64s]:
-        """Which pairs may stay, whatever the bound on their number, and how many for each person."""
-        if bound.only is None and bound.without is None:
-            return np.ones(len(self.ids), dtype=np.bool_), np.diff(self.offsets)
-        allowed = np.ones(len(self.items), dtype=np.bool_)
-        if bound.only is not None:
-            allowed &= _among(self.items, bound.only)
-        if bound.without is not None:
-            allowed &= ~_among(self.items, bound.without)
-        keep = np.empty(len(self.ids), dtype=np.bool_)
-        held = self._in_parts(
-            lambda part: bounding.keep_allowed(self._rows_of(part), self.ids, allowed=allowed, keep=keep)
-        )
-        return keep, np.concatenate(held)
+        def drop(part: slice, rows: Int64s) -> None:
+            hashes = people[part], things
+            bounding.keep_smallest(rows, self.ids, held=held[part], limit=limit, hashes=hashes, keep=keep)
+
+        self._in_parts(drop)
+        return keep, np.minimum(held, limit)
 
     def _added(self, keep: _Bools, held: Int64s, weights: Int64s) -> tuple[Int64s, _Bools]:
         """For each item the sum of the rows of `weights` for how many items each of its people holds; who is seen."""
         found = self._in_parts(
-            lambda part: bounding.add_rows(
-                self._rows_of(part), self.ids, keep=keep, held=held[part], weights=weights, n_items=len(self.items)
+            lambda part, rows: bounding.add_rows(
+                rows, self.ids, keep=keep, held=held[part], weights=weights, n_items=len(self.items)
             )
         )
         total = np.sum([sums for sums, _ in found], axis=0)
         return total, np.logical_or.reduce([items for _, items in found])
 
-    def _rows_of(self, part: slice) -> Int64s:
-        return self.offsets[part.start : part.stop + 1]
-
-    def _in_parts(self, work: Callable[[slice], _T]) -> list[_T]:
-        """Do something with all people: at once, or, where there are many pairs, with two halves on two cores.
+    def _in_parts(self, work: Callable[[slice, Int64s], _T]) -> list[_T]:
+        """Do something with all people, given their offsets: at once, or two halves on two cores where pairs are many.
 
         NumPy lets go of the interpreter's lock, and what is written for one person concerns nobody else.
         """
-        everybody = slice(0, len(self.offsets) - 1)
+        everybody = len(self.offsets) - 1
         if len(self.ids) < _MANY_PAIRS:
-            return [work(everybody)]
+            return [work(slice(0, everybody), self.offsets)]
         middle = int(np.searchsorted(self.offsets, len(self.ids) // 2))
+        halves = (slice(0, middle), slice(middle, everybody))
         with ThreadPoolExecutor(max_workers=2) as pool:
-            return list(pool.map(work, (slice(0, middle), slice(middle, everybody.stop))))
+            return list(pool.map(work, halves, (self.offsets[: middle + 1], self.offsets[middle:])))
 
 
 def incidence(users: Column, items: Column) -> MemoryIncidence:
@@ -386,6 +368,16 @@ def _order(texts: Items | Int64s, hashes: Int64s) -> Int64s:
     if bool(np.any(np.diff(hashes[order]) == 0)):
         order = np.array(sorted(range(len(texts)), key=lambda n: (hashes[n], str(texts[n]))), dtype=np.int64)
     return order
+
+
+def _allowed(items: Items, bound: Bound) -> _Bools:
+    """Which items may stay, whatever the bound on their number."""
+    allowed = np.ones(len(items), dtype=np.bool_)
+    if bound.only is not None:
+        allowed &= _among(items, bound.only)
+    if bound.without is not None:
+        allowed &= ~_among(items, bound.without)
+    return allowed
 
 
 def _among(items: Items, named: Items) -> _Bools:
