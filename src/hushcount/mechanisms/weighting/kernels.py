@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -28,6 +29,11 @@ Kernel: TypeAlias = Callable[[tuple[_Ints, _Ints], _Ints, tuple[int, int]], None
 MANY_PAIRS = 1_000_000
 # So many pairs are Python's own ints at a time.
 _PIECE = 1 << 16
+
+
+def can_compile() -> bool:
+    """Whether numba is installed. Says nothing of the data, so it may be told before anything is charged."""
+    return find_spec("numba") is not None
 
 
 def weigh(kernel: Kernel, lists: UserLists, *, cutoff: int, budget: int) -> Int64s:
