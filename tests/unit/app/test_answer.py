@@ -46,7 +46,7 @@ def ask(question="count", engine=None, **options):
 
 
 def test_what_is_slow_without_numba_says_so_whatever_the_data():
-    """A sequential method names the extra where it is missing, from a few rows on: the note tells nothing of the data."""
+    """A sequential method names the extra where it is missing, also for a few rows: it tells nothing of the data."""
     noted = {}
     for method, missing in (("policy-gaussian", True), ("policy-gaussian", False), ("ladder", True)):
         request = make_request("vocab", user="user", item="item", options={"method": method})
