@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 
+from click.testing import CliRunner
+
+from hushcount.cli.main import main
 from tests.architecture.sources import ROOT
 
 COMPILER = {"llvmlite", "numba"}
@@ -47,3 +50,21 @@ def test_the_demo_installs_what_it_shows_and_no_more():
 def test_the_tests_have_both_ways():
     """Plain and compiled are compared, so numba is in the tests' list."""
     assert set(pinned("requirements.lock")) >= COMPILER
+
+
+def test_the_first_screen_shows_what_the_demo_prints(tmp_path, monkeypatch):
+    """The README's table is the demo's: its sentences to the letter, its true values, and noise of the right size."""
+    monkeypatch.chdir(tmp_path)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("hushcount demo ", 1)[1].split("```", 1)[0].splitlines()[1:]
+    printed = CliRunner().invoke(main, ["demo"]).stdout.splitlines()
+    rows = [re.split(r"\s{2,}", line) for line in shown[4:-1]]
+    drawn = {row[0]: row for row in (re.split(r"\s{2,}", line) for line in printed[4:14])}
+
+    assert shown[:4] == printed[:4]
+    assert len(rows) == 3
+    for item, *numbers in rows:
+        count, low, high, true = (int(number.replace(",", "")) for number in numbers)
+        assert drawn[item][4] == numbers[3]
+        assert low <= true <= high
+        assert abs(count - true) < 500
