@@ -110,10 +110,12 @@ def _lost(sums: Int64s, tables: Segments) -> Int64s:
 def clipped(offsets: Int64s, ids: Ids, amplitudes: Int64s, *, radius: int) -> Int64s:
     """For each id the sum of what people add to it, if the items with an amplitude count; see `Incidence.clipped`."""
     lengths = np.diff(offsets)
-    total = amplitudes * np.bincount(ids[offsets[0] : offsets[-1]], minlength=len(amplitudes))
-    squares = amplitudes * amplitudes
+    total = np.zeros(len(amplitudes), dtype=np.int64)
     for people in pieces(lengths):
-        norms = per_person(squares.take(ids[offsets[people.start] : offsets[people.stop]]), lengths[people])
+        own = ids[offsets[people.start] : offsets[people.stop]]
+        steps = amplitudes.take(own)
+        np.add.at(total, own, steps)
+        norms = per_person(steps * steps, lengths[people])
         over = np.flatnonzero(norms > radius * radius)
         held, where = places(offsets, people.start + over)
         steps = amplitudes[ids[where]]
