@@ -98,12 +98,20 @@ def _sums(offsets: Int64s, ids: Ids, tables: Segments, *, people: Int64s) -> Int
 
 
 def _lost(sums: Int64s, tables: Segments) -> Int64s:
+    """What each clip takes away from the people of some sums: of each the smaller of the unit and its loss."""
     lost = np.zeros(len(tables.limits), dtype=np.int64)
-    for number, (segment, limit) in enumerate(zip(tables.of_clip, tables.limits, strict=True)):
-        over = sums[segment]
-        over = over[over > limit]
-        parts = tables.unit - np.floor(tables.unit * factors(over, int(limit))).astype(np.int64) + tables.grain
-        lost[number] = np.minimum(parts, tables.unit).sum()
+    before, over = -1, sums[0]
+    # The smallest limit of a segment first: whoever is not over it is over none of the segment's others.
+    for number in np.lexsort((tables.limits, tables.of_clip)).tolist():
+        segment, limit = int(tables.of_clip[number]), int(tables.limits[number])
+        over = over if segment == before else sums[segment]
+        before, over = segment, over[over > limit]
+        kept = factors(over, limit)
+        kept *= tables.unit
+        np.floor(kept, out=kept)
+        # min(unit, unit - kept + grain), for all of them
+        np.maximum(kept, tables.grain, out=kept)
+        lost[number] = len(over) * (tables.unit + tables.grain) - int(kept.astype(np.int64).sum())
     return lost
 
 
@@ -126,7 +134,9 @@ def clipped(offsets: Int64s, ids: Ids, amplitudes: Int64s, *, radius: int) -> In
 
 def factors(squares: Int64s, limit: int) -> npt.NDArray[np.float64]:
     """G of people whose squared amplitudes come to more than the limit."""
-    found: npt.NDArray[np.float64] = np.sqrt(float(limit) / squares.astype(np.float64)) * BELOW_ONE
+    found: npt.NDArray[np.float64] = float(limit) / squares.astype(np.float64)
+    np.sqrt(found, out=found)
+    found *= BELOW_ONE
     return found
 
 
