@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SHOWN := $(VENV)/.shown
+SERVED := $(VENV)/.served
 LOCKER := $(VENV)/locker
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PATHS := src tests $(wildcard benchmarks) $(wildcard examples)
@@ -34,7 +35,7 @@ help:  ## List these commands
 demo: $(SHOWN)  ## Make up a log and ask the three questions of it, true values beside, and draw a picture
 	@$(BIN)/hushcount demo $(ARGS)
 
-serve-demo: $(SHOWN)  ## Start the service on a made-up log, ask it with curl as an owner and two analysts, stop it
+serve-demo: $(SERVED)  ## Start the service on a made-up log, ask it with curl as an owner and two analysts, stop it
 	@$(BIN)/python examples/serve_demo.py
 
 # Three processes on two cores, since a third of the time is waiting for disks and servers; each file in one of them, and
@@ -109,10 +110,10 @@ lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and w
 	@test -x $(LOCKER)/bin/uv || { $(BIN)/python -m venv $(LOCKER) && $(LOCKER)/bin/python -m pip --quiet install uv; }
 	$(LOCKER)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --group dev --output-file requirements.lock pyproject.toml
-	@# The demos' own list: the same versions, and only what they show.
+	@# The demo's own list: the same versions, and only what it shows.
 	printf 'editables\nhatchling\n' | $(LOCKER)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --constraints requirements.lock --custom-compile-command "make lock" \
-		--extra plot --extra server --output-file requirements-demo.lock pyproject.toml -
+		--extra plot --output-file requirements-demo.lock pyproject.toml -
 	@# The container's own lists: the same versions, and only what runs there and what builds it.
 	$(LOCKER)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--constraints requirements.lock --custom-compile-command "make lock" --extra server --extra postgres \
@@ -126,11 +127,17 @@ clean:  ## Remove everything that these commands made
 	find src tests $(wildcard benchmarks) $(wildcard examples) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Runs again only when the lock or the package's own description changes.
-# What the demos need, and no more: a newcomer waits for it.
+# What the demo needs, and no more: a newcomer waits for it. Most of that time pip reads the index, package by package.
 $(SHOWN): pyproject.toml requirements-demo.lock | $(BIN)/python
 	@test -e $(INSTALLED) || { echo "Installing what the demo needs into $(VENV) (once)" \
 		&& $(PIP) install --no-compile --no-deps --require-hashes -r requirements-demo.lock \
 		&& $(PIP) install --no-deps --no-build-isolation -e .; }
+	@touch $@
+
+# The service's demo needs what runs in its container.
+$(SERVED): deploy/container/requirements.lock | $(SHOWN)
+	@test -e $(INSTALLED) || { echo "Installing what the service needs into $(VENV) (once)" \
+		&& $(PIP) install --no-compile --no-deps --require-hashes -r deploy/container/requirements.lock; }
 	@touch $@
 
 $(INSTALLED): pyproject.toml requirements.lock | $(BIN)/python

@@ -69,7 +69,7 @@ def measure_growth(effort: Effort) -> None:
         "Growth: seconds, and the most memory of the process",
         ["", "plain query", *(name for name, *_ in ASKED)],
         rows,
-        "Each in a process of its own, once, start-up and numba's cached code included.",
+        "Each in a process of its own, once, start-up included.",
     )
 
 

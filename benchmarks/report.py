@@ -19,7 +19,7 @@ class Effort:
         return max(1, round(full * self.scale))
 
     def best(self, work: Callable[[], object]) -> float:
-        """Seconds that `work` takes at its best, after one run that is not timed and lets numba compile.
+        """Seconds that `work` takes at its best, after one run that is not timed.
 
         What takes long is not repeated as often: chance matters less there.
         """

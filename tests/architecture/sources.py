@@ -92,12 +92,6 @@ class NamedFunction:
         return isinstance(self.owner, ast.ClassDef)
 
     @property
-    def is_kernel(self) -> bool:
-        """Compiled by numba, which takes neither keyword-only parameters nor frozen dataclasses."""
-        names = [ast.unparse(decorator) for decorator in self.node.decorator_list]
-        return any("jit" in name or "compiled" in name for name in names)
-
-    @property
     def sloc(self) -> int:
         """Lines of code of the whole function."""
         last = self.node.end_lineno or self.node.lineno

@@ -59,14 +59,14 @@ def crowded_classes(sources: tuple[Source, ...]) -> list[str]:
 
 
 def crowded_parameters(sources: tuple[Source, ...]) -> list[str]:
-    """Functions with too many parameters; numba kernels take arrays only and are left out."""
-    functions = [function for source in sources for function in source.functions if not function.is_kernel]
+    """Functions with too many parameters."""
+    functions = [function for source in sources for function in source.functions]
     return [f"{f}: {', '.join(f.parameters)}" for f in functions if len(f.parameters) > PARAMETERS]
 
 
 def positional_parameters(sources: tuple[Source, ...]) -> list[NamedFunction]:
     """Public functions and constructors that take more than three parameters by position."""
-    functions = [function for source in sources for function in source.functions if not function.is_kernel]
+    functions = [function for source in sources for function in source.functions]
     callable_by_all = [f for f in functions if f.is_public or f.path[-1] == "__init__"]
     return [f for f in callable_by_all if len(f.positional) > POSITIONAL_PARAMETERS]
 
@@ -206,10 +206,9 @@ def test_crowded_classes_are_seen():
 
 
 def test_crowded_parameters_are_seen():
-    """Seven parameters are too many, self not counted; a numba kernel is let through."""
+    """Seven parameters are too many, self not counted."""
     assert crowded_parameters(made_up("def f(a, b, c, d, e, f, g): ..."))
     assert not crowded_parameters(made_up("class C:\n    def f(self, a, b, c, d, e, f): ..."))
-    assert not crowded_parameters(made_up("@numba.njit(cache=True)\ndef f(a, b, c, d, e, f, g): ..."))
 
 
 def test_positional_parameters_are_seen():

@@ -285,12 +285,27 @@ def test_help_is_fast_and_light():
 
 
 def test_demo(tmp_path):
-    """The demo shows three tables with the true values and leaves a picture."""
-    output = run("demo", "--readers", 3000, "--plot", tmp_path / "demo.png").stdout
+    """The demo shows three tables with the true values, and leaves a picture and its log with a command that works."""
+    kept = tmp_path / "log.parquet"
+    output = run("demo", "--readers", 3000, "--plot", tmp_path / "demo.png", "--log", kept).stdout
+    told = [line.split()[1:] for line in output.splitlines() if line.startswith("  hushcount ")]
 
     assert output.count("truly") == 2
     assert "Which search words may be published?" in output
     assert (tmp_path / "demo.png").read_bytes()[:4] == b"\x89PNG"
+    assert [words[1] for words in told] == [str(kept), str(kept)]
+    assert "No data was read" in run(*told[0]).stdout
+    assert "stadium tour" in run(*told[1]).stdout
+
+
+def test_demo_leaves_a_file_alone(tmp_path):
+    """Whatever stands where the log would go is somebody's."""
+    kept = tmp_path / "log.parquet"
+    kept.write_bytes(b"mine")
+    output = run("demo", "--readers", 300, "--plot", tmp_path / "demo.png", "--log", kept).stdout
+
+    assert kept.read_bytes() == b"mine"
+    assert "left as it is" in output
 
 
 def test_completion_is_there():

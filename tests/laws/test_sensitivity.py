@@ -180,7 +180,7 @@ def test_without_slack_rounding_breaks_the_bound():
         runs = []
         for lists in map(encode, (with_extra, without)):
             top = math.floor(cutoff * unit)
-            weights = kernels.step_straight(lists.offsets, lists.ids, len(lists.items), top, unit)
+            weights = kernels.weigh(kernels.step_straight, lists, cutoff=top, budget=unit)
             runs.append(dict(zip(lists.items.tolist(), weights.tolist(), strict=True)))
         worst = max(worst, l2_squared(*runs))
 

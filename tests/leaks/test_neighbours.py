@@ -137,7 +137,6 @@ def both(tmp_path_factory):
 def asked_and_paid(client: Client) -> list[Look]:
     """An answer, without its rows, and the same again for nothing."""
     body = {**COUNT, "mode": "release", **KNOWN_ITEMS}
-    # Where kernels are not compiled yet, the first one takes long.
     return [
         look("an answer", client.post("/v1/queries", body, Idempotency_Key=key, Prefer="wait=60"), body=False)
         for key in ("one", "two")

@@ -1,30 +1,27 @@
-"""Clipped sums over people, as `model.inputs.Clip` says, in NumPy: for small data, Spark's workers, and as the rule.
+"""Clipped sums over people, as `model.inputs.Clip` says: in memory and on Spark's workers by the same code.
 
 People are compressed rows: person j holds `ids[offsets[j]:offsets[j + 1]]`, and nobody's list is empty. What an item
 counts stands in tables by id, with zeros for items that do not count. Only basic operations of IEEE doubles are used
-(conversion, quotient, root, product), each correctly rounded everywhere: so NumPy, compiled code and every machine give
-the same integers.
+(conversion, quotient, root, product), each correctly rounded everywhere: so every machine gives the same integers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.engines.rows import Ids, per_person, pieces, places
 from hushcount.errors import InvalidInput
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import LARGEST, Clip, Int64s, Ranked
 
-Ids: TypeAlias = npt.NDArray[np.integer[Any]]
-
 # Takes more off a factor than five roundings of doubles can add to it.
 BELOW_ONE = 1 - 2.0**-40
-# So many sums of people and numbers of items are held at a time.
-_CELLS = 1 << 22
+# So many sums of people and segments are held at a time.
+_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,38 +73,70 @@ def check_clip(ranked: Ranked, clip: Clip) -> None:
 def losses(offsets: Int64s, ids: Ids, tables: Segments) -> Int64s:
     """What each clip takes away from all people together; see `Incidence.losses`."""
     lost = np.zeros(len(tables.limits), dtype=np.int64)
-    total = _per_person(tables.squares[ids], offsets)
-    over = np.flatnonzero(total > tables.limits.min())
-    width = int(tables.of_clip.max()) + 1
-    for chunk in np.array_split(over, -(-len(over) * width // _CELLS) or 1):
-        lengths, places = _places(offsets, chunk)
-        held = ids[places]
-        cells = np.zeros(len(chunk) * width, dtype=np.int64)
-        np.add.at(cells, np.repeat(np.arange(len(chunk)) * width, lengths) + tables.of_item[held], tables.squares[held])
-        sums = np.cumsum(cells.reshape(-1, width), axis=1)
-        for number, (segment, limit) in enumerate(zip(tables.of_clip, tables.limits, strict=True)):
-            clipped = sums[:, segment][sums[:, segment] > limit]
-            parts = tables.unit - np.floor(tables.unit * factors(clipped, int(limit))).astype(np.int64) + tables.grain
-            lost[number] += int(np.minimum(parts, tables.unit).sum())
+    lengths = np.diff(offsets)
+    least, width = tables.limits.min(), int(tables.of_clip.max()) + 1
+    for people in pieces(lengths):
+        squares = tables.squares.take(ids[offsets[people.start] : offsets[people.stop]])
+        over = people.start + np.flatnonzero(per_person(squares, lengths[people]) > least)
+        for chunk in np.array_split(over, -(-len(over) * width // _CELLS) or 1):
+            lost += _lost(_sums(offsets, ids, tables, people=chunk), tables)
+    return lost
+
+
+def _sums(offsets: Int64s, ids: Ids, tables: Segments, *, people: Int64s) -> Int64s:
+    """Squared amplitudes of each of some people up to each segment: a row for each segment."""
+    lengths, where = places(offsets, people)
+    held = ids.take(where)
+    cells = tables.of_item.take(held)
+    cells *= len(people)
+    cells += np.repeat(np.arange(len(people)), lengths)
+    sums = np.zeros((int(tables.of_clip.max()) + 1, len(people)), dtype=np.int64)
+    np.add.at(sums.reshape(-1), cells, tables.squares.take(held))
+    for segment in range(1, len(sums)):  # np.cumsum along the first axis takes ten times as long
+        sums[segment] += sums[segment - 1]
+    return sums
+
+
+def _lost(sums: Int64s, tables: Segments) -> Int64s:
+    """What each clip takes away from the people of some sums: of each the smaller of the unit and its loss."""
+    lost = np.zeros(len(tables.limits), dtype=np.int64)
+    before, over = -1, sums[0]
+    # The smallest limit of a segment first: whoever is not over it is over none of the segment's others.
+    for number in np.lexsort((tables.limits, tables.of_clip)).tolist():
+        segment, limit = int(tables.of_clip[number]), int(tables.limits[number])
+        over = over if segment == before else sums[segment]
+        before, over = segment, over[over > limit]
+        kept = factors(over, limit)
+        kept *= tables.unit
+        np.floor(kept, out=kept)
+        # min(unit, unit - kept + grain), for all of them
+        np.maximum(kept, tables.grain, out=kept)
+        lost[number] = len(over) * (tables.unit + tables.grain) - int(kept.astype(np.int64).sum())
     return lost
 
 
 def clipped(offsets: Int64s, ids: Ids, amplitudes: Int64s, *, radius: int) -> Int64s:
     """For each id the sum of what people add to it, if the items with an amplitude count; see `Incidence.clipped`."""
-    squares = _per_person((amplitudes * amplitudes)[ids], offsets)
-    over = np.flatnonzero(squares > radius * radius)
-    total = amplitudes * np.bincount(ids, minlength=len(amplitudes))
-    lengths, places = _places(offsets, over)
-    held = ids[places]
-    steps = amplitudes[held]
-    kept = np.floor(steps * np.repeat(factors(squares[over], radius * radius), lengths)).astype(np.int64)
-    np.subtract.at(total, held, steps - kept)
+    lengths = np.diff(offsets)
+    total = np.zeros(len(amplitudes), dtype=np.int64)
+    for people in pieces(lengths):
+        own = ids[offsets[people.start] : offsets[people.stop]]
+        steps = amplitudes.take(own)
+        np.add.at(total, own, steps)
+        norms = per_person(steps * steps, lengths[people])
+        over = np.flatnonzero(norms > radius * radius)
+        held, where = places(offsets, people.start + over)
+        steps = amplitudes[ids[where]]
+        kept = np.floor(steps * np.repeat(factors(norms[over], radius * radius), held)).astype(np.int64)
+        np.subtract.at(total, ids[where], steps - kept)
     return total
 
 
 def factors(squares: Int64s, limit: int) -> npt.NDArray[np.float64]:
     """G of people whose squared amplitudes come to more than the limit."""
-    found: npt.NDArray[np.float64] = np.sqrt(float(limit) / squares.astype(np.float64)) * BELOW_ONE
+    found: npt.NDArray[np.float64] = float(limit) / squares.astype(np.float64)
+    np.sqrt(found, out=found)
+    found *= BELOW_ONE
     return found
 
 
@@ -115,15 +144,3 @@ def check_sums(ranked: Ranked, people: int) -> None:
     """Refuse so many people that a sum could leave 64 bits."""
     if people * int(ranked.amplitudes.max(initial=0)) >= LARGEST:
         raise InvalidInput("sums on so fine a grid could reach 2^62 for this many people; use smaller amplitudes")
-
-
-def _per_person(values: Int64s, offsets: Int64s) -> Int64s:
-    return np.add.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0, dtype=np.int64)
-
-
-def _places(offsets: Int64s, people: Int64s) -> tuple[Int64s, Int64s]:
-    """How many items these people hold, and where these stand, person by person."""
-    lengths = offsets[people + 1] - offsets[people]
-    ends = np.cumsum(lengths)
-    shift = np.repeat(offsets[people] - (ends - lengths), lengths)
-    return lengths, np.arange(len(shift)) + shift

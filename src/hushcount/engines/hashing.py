@@ -12,7 +12,7 @@ text. Which items a person keeps must be independent of everybody else's data an
 unforgeable: so the keys are cryptographic, and mixing a text into them is fast. For one person the hash of a pair is a
 bijection of the item's hash.
 
-Here are the seeds, in plain Python; `engines.bounding` has the hash of texts, compiled.
+Here are the seeds, in plain Python; `engines.xxh64` has the hash of many texts at once.
 """
 
 from __future__ import annotations

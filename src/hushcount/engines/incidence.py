@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.engines import clipping
+from hushcount.engines import bounding, clipping
 from hushcount.engines.hashing import Role, role_keys, role_seed
+from hushcount.engines.xxh64 import hash_integers, hash_texts, item_words, person_starts
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import (
@@ -75,43 +76,30 @@ class MemoryIncidence:
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
-        from hushcount.engines.bounding import add_steps
-
         unit = 1 << whole("bits", rule.bits, most=61)
         if rule.norm not in {1, 2}:
             raise InvalidParameter("norm", rule.norm, "1 or 2")
         if rule.share not in {"held", "bound"}:
             raise InvalidParameter("share", rule.share, '"held" or "bound"')
         keep, held = self._bounded(rule.bound)
-        shares = held if rule.share == "held" else np.full_like(held, rule.bound.max_items)
-        table = np.zeros(int(shares.max(initial=0)) + 1, dtype=np.int64)
-        occurring = np.flatnonzero(np.bincount(shares))
-        table[occurring] = [_step(unit, int(share), rule.norm) for share in occurring]
+        occurring = np.flatnonzero(np.bincount(held))
+        shares = occurring if rule.share == "held" else np.full_like(occurring, rule.bound.max_items)
+        table = np.zeros((int(held.max(initial=0)) + 1, 1), dtype=np.int64)
+        table[occurring, 0] = [_step(unit, share, rule.norm) for share in shares.tolist()]
         if len(self.users) * int(table.max()) >= LARGEST:
             raise InvalidInput("weights on so fine a grid could reach 2^62 for this many people; use fewer bits")
-        steps = table[shares]
-        found = self._in_parts(
-            lambda part: add_steps(self._rows_of(part), self.ids, keep, steps[part], len(self.items))
-        )
-        total = np.sum([weights for weights, _ in found], axis=0)
-        seen = np.logical_or.reduce([items for _, items in found])
-        return WeightedHistogram(items=self.items[seen], weights=total[seen], unit=unit)
+        total, seen = self._added(keep, held, table)
+        return WeightedHistogram(items=self.items[seen], weights=total[seen, 0], unit=unit)
 
     def sums(self, rule: LengthWeights) -> SummedItems:
         """Sums of what everyone adds after bounding, in text order."""
-        from hushcount.engines.bounding import add_rows
-
         keep, held = self._bounded(rule.bound)
         # Who holds nothing adds nothing, to nothing.
         weights = np.zeros((rule.bound.max_items + 1, len(rule.columns)), dtype=np.int64)
         weights[1:] = np.array(rule.columns, dtype=np.int64).T
         if len(self.users) * int(weights.max()) >= LARGEST:
             raise InvalidInput("sums of such weights could reach 2^62 for this many people; use smaller ones")
-        found = self._in_parts(
-            lambda part: add_rows(self._rows_of(part), self.ids, keep, held[part], weights, len(self.items))
-        )
-        total = np.sum([sums for sums, _ in found], axis=0)
-        seen = np.logical_or.reduce([items for _, items in found])
+        total, seen = self._added(keep, held, weights)
         return SummedItems(items=self.items[seen], sums=total[seen])
 
     def counts(self, bound: Bound) -> Histogram:
@@ -123,18 +111,17 @@ class MemoryIncidence:
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Bounded lists of all who keep an item, in text order, or ("frequency") each person's most frequent first."""
-        from hushcount.engines.bounding import gather, sort_by_frequency
-
         if order not in {"key", "frequency"}:
             raise InvalidParameter("order", order, '"key" or "frequency"')
         keep, held = self._bounded(bound)
         people = np.flatnonzero(held)
         people = people[_order(self.users[people], _hashed(self.users[people], bound.salt, b"order"))]
         if order == "key":
-            starts, ids = gather(self.offsets, keep, held, people, self.ids)
+            starts, ids = bounding.gather(self.offsets, keep, held=held, order=people, values=self.ids)
         else:
-            starts, places = gather(self.offsets, keep, held, people, np.arange(len(self.ids)))
-            sort_by_frequency(starts, places, np.ascontiguousarray(self.times))
+            pairs = np.arange(len(self.ids))
+            starts, places = bounding.gather(self.offsets, keep, held=held, order=people, values=pairs)
+            bounding.sort_by_frequency(starts, places, self.times)
             ids = self.ids[places]
         seen = np.zeros(len(self.items), dtype=np.bool_)
         seen[ids] = True
@@ -174,14 +161,7 @@ class MemoryIncidence:
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
         tables = clipping.segments(ranked, clips, self._ranks(ranked), unit=unit)
-        if len(self.ids) < _MANY_PAIRS:
-            return clipping.losses(self.offsets, self.ids, tables)
-        from hushcount.engines.bounding import add_losses
-
-        items, kept = (tables.squares, tables.of_item), (tables.of_clip, tables.limits)
-        parts = self._in_parts(
-            lambda part: add_losses(self._rows_of(part), self.ids, items, kept, (tables.unit, tables.grain))
-        )
+        parts = self._in_parts(lambda _, rows: clipping.losses(rows, self.ids, tables))
         total: Int64s = np.sum(parts, axis=0)
         return total
 
@@ -192,14 +172,8 @@ class MemoryIncidence:
         ranks = self._ranks(ranked)
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
-        if len(self.ids) < _MANY_PAIRS:
-            total = clipping.clipped(self.offsets, self.ids, amplitudes, radius=clip.radius)
-        else:
-            from hushcount.engines.bounding import add_clipped
-
-            limit = clip.radius**2
-            parts = self._in_parts(lambda part: add_clipped(self._rows_of(part), self.ids, amplitudes, limit))
-            total = np.sum(parts, axis=0)
+        parts = self._in_parts(lambda _, rows: clipping.clipped(rows, self.ids, amplitudes, radius=clip.radius))
+        total = np.sum(parts, axis=0)
         sums = np.zeros(clip.first, dtype=np.int64)
         sums[ranks[counts]] = total[counts]
         return sums
@@ -224,44 +198,52 @@ class MemoryIncidence:
 
     def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
         """Which pairs stay under the bound, and how many for each person."""
-        from hushcount.engines import bounding
-
         limit = min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
         role_keys(bound.salt, b"person")  # refuses a salt that is none, also where nobody is over the bound
-        allowed = np.ones(len(self.items), dtype=np.bool_)
-        if bound.only is not None:
-            allowed &= _among(self.items, bound.only)
-        if bound.without is not None:
-            allowed &= ~_among(self.items, bound.without)
-        found = self._in_parts(lambda part: bounding.find_over(self._rows_of(part), self.ids, allowed, limit))
-        over = np.concatenate([people for people, _ in found])
-        wanted = np.logical_or.reduce([items for _, items in found])
-        people = np.zeros(len(over), dtype=np.uint64)
-        people[over] = bounding.person_starts(_hashed(self.users[over], bound.salt, b"person"))
+        keep, held = np.ones(len(self.ids), dtype=np.bool_), np.diff(self.offsets)
+        allowed = _allowed(self.items, bound)
+        if not bool(allowed.all()):
+            held = np.concatenate(
+                self._in_parts(lambda _, rows: bounding.keep_allowed(rows, self.ids, allowed=allowed, keep=keep))
+            )
+        over = np.flatnonzero(held > limit)
+        if not len(over):
+            return keep, held
+        wanted = bounding.items_of(self.offsets, self.ids, people=over, n_items=len(self.items))
+        people = np.zeros(len(held), dtype=np.uint64)
+        people[over] = person_starts(_hashed(self.users[over], bound.salt, b"person"))
         things = np.zeros(len(wanted), dtype=np.uint64)
-        things[wanted] = bounding.item_words(_hashed(self.items[wanted], bound.salt, b"item"))
-        keep = np.zeros(len(self.ids), dtype=np.bool_)
-        held = self._in_parts(
-            lambda part: bounding.keep_smallest(
-                self._rows_of(part), self.ids, allowed, limit, (people[part], things), keep
+        things[wanted] = item_words(_hashed(self.items[wanted], bound.salt, b"item"))
+
+        def drop(part: slice, rows: Int64s) -> None:
+            hashes = people[part], things
+            bounding.keep_smallest(rows, self.ids, held=held[part], limit=limit, hashes=hashes, keep=keep)
+
+        self._in_parts(drop)
+        return keep, np.minimum(held, limit)
+
+    def _added(self, keep: _Bools, held: Int64s, weights: Int64s) -> tuple[Int64s, _Bools]:
+        """For each item the sum of the rows of `weights` for how many items each of its people holds; who is seen."""
+        found = self._in_parts(
+            lambda part, rows: bounding.add_rows(
+                rows, self.ids, keep=keep, held=held[part], weights=weights, n_items=len(self.items)
             )
         )
-        return keep, np.concatenate(held)
+        total = np.sum([sums for sums, _ in found], axis=0)
+        return total, np.logical_or.reduce([items for _, items in found])
 
-    def _rows_of(self, part: slice) -> Int64s:
-        return self.offsets[part.start : part.stop + 1]
+    def _in_parts(self, work: Callable[[slice, Int64s], _T]) -> list[_T]:
+        """Do something with all people, given their offsets: at once, or two halves on two cores where pairs are many.
 
-    def _in_parts(self, work: Callable[[slice], _T]) -> list[_T]:
-        """Do something with all people: at once, or, where there are many pairs, with two halves on two cores.
-
-        The compiled passes let go of the interpreter's lock, and what they write for one person concerns nobody else.
+        NumPy lets go of the interpreter's lock, and what is written for one person concerns nobody else.
         """
-        everybody = slice(0, len(self.offsets) - 1)
+        everybody = len(self.offsets) - 1
         if len(self.ids) < _MANY_PAIRS:
-            return [work(everybody)]
+            return [work(slice(0, everybody), self.offsets)]
         middle = int(np.searchsorted(self.offsets, len(self.ids) // 2))
+        halves = (slice(0, middle), slice(middle, everybody))
         with ThreadPoolExecutor(max_workers=2) as pool:
-            return list(pool.map(work, (slice(0, middle), slice(middle, everybody.stop))))
+            return list(pool.map(work, halves, (self.offsets[: middle + 1], self.offsets[middle:])))
 
 
 def incidence(users: Column, items: Column) -> MemoryIncidence:
@@ -366,11 +348,9 @@ def _step(unit: int, share: int, norm: Literal[1, 2]) -> int:
 
 def _hashed(texts: Items | Int64s, salt: bytes, role: Role) -> Int64s:
     """The keyed hash of each text, as `engines.hashing` says."""
-    from hushcount.engines.bounding import hash_integers, hash_texts
-
-    seed = np.uint64(role_seed(salt, role))
+    seed = role_seed(salt, role)
     if texts.dtype == np.int64:
-        return hash_integers(texts, seed)
+        return hash_integers(texts, seed=seed)
     strings = list(map(str, texts.tolist()))
     joined = "".join(strings)
     if joined.isascii():
@@ -379,7 +359,7 @@ def _hashed(texts: Items | Int64s, salt: bytes, role: Role) -> Int64s:
     else:
         encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
         buffer, lengths = b"".join(encoded), np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-    return hash_texts(np.frombuffer(buffer, dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, seed)
+    return hash_texts(np.frombuffer(buffer, dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, seed=seed)
 
 
 def _order(texts: Items | Int64s, hashes: Int64s) -> Int64s:
@@ -388,6 +368,16 @@ def _order(texts: Items | Int64s, hashes: Int64s) -> Int64s:
     if bool(np.any(np.diff(hashes[order]) == 0)):
         order = np.array(sorted(range(len(texts)), key=lambda n: (hashes[n], str(texts[n]))), dtype=np.int64)
     return order
+
+
+def _allowed(items: Items, bound: Bound) -> _Bools:
+    """Which items may stay, whatever the bound on their number."""
+    allowed = np.ones(len(items), dtype=np.bool_)
+    if bound.only is not None:
+        allowed &= _among(items, bound.only)
+    if bound.without is not None:
+        allowed &= ~_among(items, bound.without)
+    return allowed
 
 
 def _among(items: Items, named: Items) -> _Bools:

@@ -1,7 +1,6 @@
 """SipHash-2-4 (Aumasson and Bernstein, 2012), a keyed pseudo-random function, vectorised over many messages with NumPy.
 
-NumPy rather than numba, because a command that draws a few thousand numbers must not wait for a compiler to be
-imported.
+NumPy rather than compiled code, because a command that draws a few thousand numbers must not wait for a compiler.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from decimal import Decimal
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -42,6 +43,21 @@ def ask(question="count", engine=None, **options):
     """One answer from the made engine."""
     request = make_request(question, user="user", item="item", options=options)
     return answer(request, engine or made_engine(), _SETTING[0])
+
+
+def test_what_is_slow_without_numba_says_so_whatever_the_data():
+    """A sequential method names the extra where it is missing, also for a few rows: it tells nothing of the data."""
+    noted = {}
+    for method, missing in (("policy-gaussian", True), ("policy-gaussian", False), ("ladder", True)):
+        request = make_request("vocab", user="user", item="item", options={"method": method})
+        notes = noted[method, missing] = []
+        with patch(
+            "hushcount.mechanisms.weighting.kernels.find_spec", lambda _, gone=missing: None if gone else "spec"
+        ):
+            answer(request, made_engine(), _SETTING[0], call=Call(note=notes.append))
+
+    assert [len(notes) for notes in noted.values()] == [1, 0, 0]
+    assert "pip install 'hushcount[fast]'" in noted["policy-gaussian", True][0]
 
 
 def test_count_is_right_within_its_intervals():

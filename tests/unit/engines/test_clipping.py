@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushcount.engines import clipping
+from hushcount.engines import clipping, rows
 from hushcount.engines import incidence as incidence_module
 from hushcount.engines.incidence import encoded_incidence, incidence
 from hushcount.errors import InvalidInput, InvalidParameter
@@ -68,14 +68,14 @@ def just_above():
         yield from ((radius, step) for step in range(radius, 3 * radius // 2, max(1, radius // 40)))
 
 
-@pytest.mark.parametrize("pairs", [0, 1 << 60], ids=["compiled", "plain"])
-def test_doubles_never_lift_a_step_over_the_radius(pairs):
+def test_doubles_never_lift_a_step_over_the_radius():
     """Where a quotient of doubles rounds up to a whole number, the sum of squares would be one too large."""
-    with patch.object(incidence_module, "_MANY_PAIRS", pairs):
-        for radius, step in just_above():
-            ranked = Ranked(items=texts(2), amplitudes=np.array([step, step], dtype=np.int64))
-            added = incidence([1, 1], texts(2).tolist()).clipped(ranked, Clip(first=2, radius=radius))
-            assert sum(int(one) ** 2 for one in added) <= radius**2
+    held = incidence([1, 1], texts(2).tolist())
+    for radius, step in just_above():
+        ranked = Ranked(items=texts(2), amplitudes=np.array([step, step], dtype=np.int64))
+        added = held.clipped(ranked, Clip(first=2, radius=radius))
+
+        assert sum(int(one) ** 2 for one in added) <= radius**2
 
 
 def test_doubles_alone_would():
@@ -99,29 +99,29 @@ def test_a_count_is_low_by_at_most_what_was_lost(steps, radius):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_compiled_and_plain_losses_are_the_same_integers(seed):
-    """Above a million pairs the compiled pass adds up, in two halves; below it NumPy does."""
+def test_losses_are_the_same_integers_however_they_are_cut(seed):
+    """In one pass, in two halves, a few pairs at a time, and a few people at a time."""
     held, ranked, clips = made(300, 60, seed)
-    plain = held.losses(ranked, clips, unit=2**20)
-    with patch.object(incidence_module, "_MANY_PAIRS", 0):
-        compiled = held.losses(ranked, clips, unit=2**20)
+    whole = held.losses(ranked, clips, unit=2**20)
+    with patch.object(incidence_module, "_MANY_PAIRS", 0), patch.object(rows, "_PAIRS", 50):
+        halves = held.losses(ranked, clips, unit=2**20)
     with patch.object(clipping, "_CELLS", 100):
         chunks = held.losses(ranked, clips, unit=2**20)
 
-    assert plain.tolist() == compiled.tolist() == chunks.tolist()
-    assert plain.max() > 0
+    assert whole.tolist() == halves.tolist() == chunks.tolist()
+    assert whole.max() > 0
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_compiled_and_plain_sums_are_the_same_integers(seed):
+def test_clipped_sums_are_the_same_integers_however_they_are_cut(seed):
     """The same of what a clip leaves, for clips that take nothing, something and nearly all."""
     held, ranked, clips = made(300, 60, seed)
-    plain = [held.clipped(ranked, clip).tolist() for clip in clips]
-    with patch.object(incidence_module, "_MANY_PAIRS", 0):
-        compiled = [held.clipped(ranked, clip).tolist() for clip in clips]
+    whole = [held.clipped(ranked, clip).tolist() for clip in clips]
+    with patch.object(incidence_module, "_MANY_PAIRS", 0), patch.object(rows, "_PAIRS", 50):
+        halves = [held.clipped(ranked, clip).tolist() for clip in clips]
 
-    assert plain == compiled
-    assert any(map(any, plain))
+    assert whole == halves
+    assert any(map(any, whole))
 
 
 def test_the_toy_of_the_notes():

@@ -1,13 +1,15 @@
-"""XXH64: the published values, and the compiled form."""
+"""XXH64: the published values, and the form for many texts at once."""
 
 from __future__ import annotations
+
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushcount.engines import bounding, hashing
+from hushcount.engines import hashing, xxh64
 from hushcount.errors import InvalidParameter
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 
@@ -24,21 +26,36 @@ PUBLISHED = {
 SEEDS = st.integers(0, 2**64 - 1)
 
 
+def many(texts, *, seed):
+    """The hashes of texts that stand in one buffer, with something before, between and behind them."""
+    buffer = np.frombuffer(b"<" + b"|".join(texts) + b">", dtype=np.uint8)
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    return xxh64.hash_texts(buffer, 1 + np.cumsum(lengths + 1) - (lengths + 1), lengths, seed=seed).tolist()
+
+
 @pytest.mark.parametrize("data", PUBLISHED)
 def test_published_values(data):
-    """In plain Python and compiled."""
-    buffer = np.frombuffer(data or b"x", dtype=np.uint8)
-
+    """In plain Python and in NumPy."""
     assert hash_bytes(data, 0) == PUBLISHED[data]
-    assert int(bounding.hash_text(buffer, 0, len(data), np.uint64(0))) == signed(PUBLISHED[data])
+    assert many([data], seed=0) == [signed(PUBLISHED[data])]
 
 
-@given(st.binary(max_size=200), st.integers(0, 20), SEEDS)
-def test_the_compiled_hash_is_the_same(data, start, seed):
-    """For any bytes, wherever they stand in a buffer."""
-    buffer = np.frombuffer(bytes(start) + data + b"end", dtype=np.uint8)
+@given(st.lists(st.binary(max_size=200), max_size=30), SEEDS, st.sampled_from([1, 7, 1 << 13]))
+def test_many_texts_hash_as_each_alone(texts, seed, rows):
+    """For any bytes of any lengths, wherever they stand in a buffer, however many are taken at a time."""
+    with patch.object(xxh64, "_ROWS", rows):
+        hashes = many(texts, seed=seed)
 
-    assert int(bounding.hash_text(buffer, start, len(data), np.uint64(seed))) == signed(hash_bytes(data, seed))
+    assert hashes == [signed(hash_bytes(text, seed)) for text in texts]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30), SEEDS, st.sampled_from([1, 7, 1 << 13]))
+def test_many_whole_numbers_hash_as_their_texts(values, seed, rows):
+    """To the ends of the range, however many are taken at a time."""
+    with patch.object(xxh64, "_ROWS", rows):
+        hashes = xxh64.hash_integers(np.array(values, dtype=np.int64), seed=seed).tolist()
+
+    assert hashes == [signed(hash_bytes(str(value).encode(), seed)) for value in values]
 
 
 @given(st.integers(-(2**63), 2**63 - 1), SEEDS)

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushcount.engines import bounding, hashing
+from hushcount.engines import bounding, hashing, xxh64
 from hushcount.engines import incidence as incidence_module
+from hushcount.engines import rows as rows_module
 from hushcount.engines.incidence import encoded_incidence, incidence
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.inputs import LARGEST, Bound, LengthWeights, UniformWeights
@@ -368,21 +369,55 @@ def test_colliding_hashes_are_settled_by_text(monkeypatch):
         assert as_lists(of(shuffled).lists(Bound(max_items=2, salt=b"s"), "key")) == [["a", "y"], ["b", "c"]]
 
 
-@given(st.lists(WORDS, min_size=1, max_size=30), st.data())
-def test_select_finds_the_ranked_value(values, data):
-    """Quickselect agrees with sorting, ties included."""
-    rank = data.draw(st.integers(0, len(values) - 1))
+@given(
+    lists=st.lists(st.lists(st.sampled_from([-5, 0, 1, 2**63 - 1]), min_size=1, max_size=12), max_size=12),
+    limit=st.integers(1, 5),
+    cells=st.sampled_from([1, 20, 1 << 16]),
+    seed=st.integers(0, 9),
+)
+def test_the_smallest_hashes_stay_and_ties_fall_to_the_smaller_item(lists, limit, cells, seed):
+    """As sorting says, where many hashes are equal, pairs are barred, and people are taken in any groups."""
+    offsets = np.concatenate(([0], np.cumsum([len(own) for own in lists]))).astype(np.int64)
+    ids = np.array([n for own in lists for n, _ in enumerate(own)], dtype=np.int32)
+    mixed = np.array([word for own in lists for word in own], dtype=np.int64)
+    keep = np.random.default_rng(seed).random(len(ids)) < 0.8
+    held = np.array([np.count_nonzero(keep[a:b]) for a, b in itertools.pairwise(offsets)], dtype=np.int64)
+    wanted = smallest(offsets, keep, mixed, limit)
+    with patch.object(bounding, "_CELLS", cells), patch.object(bounding, "joined", equal_hashes(offsets, mixed)):
+        starts = np.arange(len(lists), dtype=np.uint64)
+        hashes = (starts, np.arange(12, dtype=np.uint64))
+        bounding.keep_smallest(offsets, ids, held=held, limit=limit, hashes=hashes, keep=keep)
 
-    assert bounding.select(np.array(values, np.int64), len(values), rank) == sorted(values)[rank]
+    assert keep.tolist() == wanted
+
+
+def smallest(offsets, keep, mixed, limit):
+    """Which pairs stay, person by person, by sorting."""
+    stays = [False] * len(keep)
+    for first, last in itertools.pairwise(offsets.tolist()):
+        known = [place for place in range(first, last) if keep[place]]
+        for place in sorted(known, key=lambda place: (mixed[place], place))[:limit]:
+            stays[place] = True
+    return stays
+
+
+def equal_hashes(offsets, mixed):
+    """A stand-in for the hash of a pair that looks it up: person and item are told by their numbers."""
+
+    def look_up(people, items):
+        places = np.minimum(offsets[people.astype(np.int64)] + items.astype(np.int64), len(mixed) - 1)
+        return mixed[places]
+
+    return look_up
 
 
 @given(WORDS, WORDS)
 def test_a_pairs_hash_is_the_documented_one(person, item):
     """What is computed once for a person and once for an item comes to the chained hash of both."""
-    start = bounding.person_starts(np.array([person], np.int64))[0]
-    word = bounding.item_words(np.array([item], np.int64))[0]
+    start = xxh64.person_starts(np.array([person], np.int64))
+    word = xxh64.item_words(np.array([item], np.int64))
 
-    assert int(bounding.joined(start, word)) == slow_mix(person, item)
+    assert xxh64.joined(start, word).tolist() == [slow_mix(person, item)]
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -506,7 +541,7 @@ def test_encoded_rows_that_contradict_themselves_are_refused(items, offsets, ids
 
 
 def test_importing_the_engine_does_not_import_numba():
-    """Start-up stays light: kernels are imported by the call that needs them."""
+    """Start-up stays light: numba is an extra, imported by the call that has millions of pairs."""
     modules = "hushcount.engines.incidence, hushcount.mechanisms.weighting.greedy"
     words = f"import sys, {modules}; sys.exit('numba' in sys.modules)"
 
@@ -514,18 +549,29 @@ def test_importing_the_engine_does_not_import_numba():
 
 
 @given(rows=ROWS, bound=bounds())
-def test_two_halves_give_what_one_pass_gives(rows, bound):
-    """Counting people in two halves on two cores changes no weight, count or list."""
+def test_two_halves_and_small_pieces_give_what_one_pass_gives(rows, bound):
+    """Counting people in two halves on two cores, a few pairs at a time, changes no weight, sum, count or list."""
     handle = incidence([person for person, _ in rows], [item for _, item in rows])
-    rule = UniformWeights(bound=bound, norm=2, share="held")
-    whole = handle.weights(rule), handle.counts(bound), as_lists(handle.lists(bound, "key"))
-    with patch("hushcount.engines.incidence._MANY_PAIRS", 0):
-        halves = handle.weights(rule), handle.counts(bound), as_lists(handle.lists(bound, "key"))
+    whole = everything(handle, bound)
+    with patch.object(incidence_module, "_MANY_PAIRS", 0), patch.object(rows_module, "_PAIRS", 3):
+        parts = everything(handle, bound)
 
-    assert halves[0].items.tolist() == whole[0].items.tolist()
-    assert halves[0].weights.tolist() == whole[0].weights.tolist()
-    assert halves[1].counts.tolist() == whole[1].counts.tolist()
-    assert halves[2] == whole[2]
+    assert parts == whole
+
+
+def everything(handle, bound):
+    """All bounded inputs of an incidence under a bound, as plain values."""
+    weights = handle.weights(UniformWeights(bound=bound, norm=2, share="held"))
+    sums = handle.sums(LengthWeights(bound=bound, columns=(tuple(range(1, 1 + bound.max_items)),) * 2))
+    return (
+        weights.items.tolist(),
+        weights.weights.tolist(),
+        sums.items.tolist(),
+        sums.sums.tolist(),
+        handle.counts(bound).counts.tolist(),
+        as_lists(handle.lists(bound, "key")),
+        as_lists(handle.lists(bound, "frequency")),
+    )
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30), SALTS)

@@ -45,7 +45,7 @@ def step_by_step(people, *, cutoff, budget):
 def test_l1_kernel_is_the_round_robin_of_the_proof(people, cutoff, budget):
     """Finding the level directly gives what handing out one step after another gives."""
     lists = encode(people)
-    weights = kernels.fill_evenly(lists.offsets, lists.ids, len(lists.items), cutoff, budget)
+    weights = kernels.weigh(kernels.fill_evenly, lists, cutoff=cutoff, budget=budget)
     expected = step_by_step(people, cutoff=cutoff, budget=budget)
 
     assert dict(zip(lists.items.tolist(), weights.tolist(), strict=True)) == {str(k): v for k, v in expected.items()}

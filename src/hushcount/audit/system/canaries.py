@@ -150,12 +150,9 @@ def _listening(heard: Heard) -> Iterator[None]:
     out, err = io.StringIO(), io.StringIO()
     records = _Records()
     root = logging.getLogger()
-    level, compiler = root.level, logging.getLogger("numba")
-    quiet = compiler.level
+    level = root.level
     root.addHandler(records)
     root.setLevel(logging.DEBUG)
-    # The compiler logs each of its own steps, thousands of lines that are about code.
-    compiler.setLevel(logging.WARNING)
     try:
         with (
             warnings.catch_warnings(record=True) as warned,
@@ -166,7 +163,6 @@ def _listening(heard: Heard) -> Iterator[None]:
             yield
         heard.hear("warnings", "\n".join(str(warning.message) for warning in warned))
     finally:
-        compiler.setLevel(quiet)
         root.setLevel(level)
         root.removeHandler(records)
     heard.hear("log records", "\n".join(records.texts))

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hushcount.engines import clipping
-from hushcount.engines.clipping import Ids
+from hushcount.engines.rows import Ids
 from hushcount.engines.spark.session import Session, attempt, mapped
 from hushcount.model.inputs import Clip, Int64s, Ranked
 

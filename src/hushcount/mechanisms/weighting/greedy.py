@@ -8,6 +8,7 @@ is done.
 from __future__ import annotations
 
 from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.weighting.kernels import fill_in_turn, weigh
 from hushcount.mechanisms.weighting.policy import L1_UNIT, check_lists, grid_cutoff
 from hushcount.model.inputs import UserLists, WeightedHistogram
 
@@ -44,11 +45,9 @@ def greedy(lists: UserLists, cutoff: float) -> WeightedHistogram:
         InvalidParameter: the cutoff is below one, or 2^31 and above.
         InvalidInput: a person holds an item twice, or an item is held by nobody.
     """
-    from hushcount.mechanisms.weighting.kernels import fill_in_turn
-
     top = grid_cutoff(cutoff, L1_UNIT)
     if top < L1_UNIT:
         raise InvalidParameter("cutoff", cutoff, "one or more", "The threshold is calibrated for that (erratum 36).")
     check_lists(lists)
-    weights = fill_in_turn(lists.offsets, lists.ids, len(lists.items), top, L1_UNIT)
+    weights = weigh(fill_in_turn, lists, cutoff=top, budget=L1_UNIT)
     return WeightedHistogram(items=lists.items, weights=weights, unit=L1_UNIT)

@@ -1,126 +1,145 @@
-"""Compiled passes of the sequential weightings: one visit of each person's list, in order, on integer weights.
+"""The passes of the sequential weightings: one visit of each person's list, in order, on integer weights.
 
-Only the modules beside this one import it, inside the functions that need it, because importing it imports numba. No
-kernel is compiled with fast-math: the error bound in `hushcount.mechanisms.weighting.policy` counts on IEEE
-arithmetic as written.
+Written once and run in two ways. Plain Python runs them on lists of ints, about 0.4 µs for each pair, and nothing has
+to be installed or compiled. If numba is installed (the extra `fast`) and there are so many pairs that compiling pays,
+it runs them on arrays. Both give the same integers: every one stays below 2^62, so 64 bits are never left, and nothing
+is compiled with fast-math, so floats are IEEE doubles as written. The error bound in
+`hushcount.mechanisms.weighting.policy` counts on that.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any, TypeAlias
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_Int64s = npt.NDArray[np.int64]
-_Int32s = npt.NDArray[np.int32]
+from hushcount.model.inputs import Int64s, UserLists
 
-SOUND, REPEATED, UNHELD = 0, 1, 2
+# Lists of int in plain Python, arrays of whole numbers where it is compiled.
+_Ints: TypeAlias = Any
+# Offsets and ids of people; weights by id, changed in place; the cutoff, and what one person may spend.
+Kernel: TypeAlias = Callable[[tuple[_Ints, _Ints], _Ints, tuple[int, int]], None]
+
+# From here on a compiler saves more than it takes to import it.
+MANY_PAIRS = 1_000_000
+# So many pairs are Python's own ints at a time.
+_PIECE = 1 << 16
 
 
-def _compiled(function: _Function) -> _Function:
+def can_compile() -> bool:
+    """Whether numba is installed. Says nothing of the data, so it may be told before anything is charged."""
+    return find_spec("numba") is not None
+
+
+def weigh(kernel: Kernel, lists: UserLists, *, cutoff: int, budget: int) -> Int64s:
+    """The weight of each item when all people have come, one after another, in the order of the lists."""
+    compiled = _compiled(kernel) if len(lists.ids) >= MANY_PAIRS else None
+    return weigh_by(compiled, lists, (cutoff, budget)) if compiled else weigh_plainly(kernel, lists, (cutoff, budget))
+
+
+def weigh_by(compiled: Kernel, lists: UserLists, limits: tuple[int, int]) -> Int64s:
+    """As `weigh`, by a compiled kernel."""
+    weights = np.zeros(len(lists.items), dtype=np.int64)
+    compiled((lists.offsets, lists.ids), weights, limits)
+    return weights
+
+
+def weigh_plainly(kernel: Kernel, lists: UserLists, limits: tuple[int, int]) -> Int64s:
+    """As `weigh`, in plain Python."""
+    weights = [0] * len(lists.items)
+    cuts = np.searchsorted(lists.offsets, np.arange(0, len(lists.ids), _PIECE))
+    edges = np.unique(np.append(cuts, len(lists.offsets) - 1))
+    for first, last in pairwise(edges.tolist()):
+        offsets = lists.offsets[first : last + 1]
+        kernel(((offsets - offsets[0]).tolist(), lists.ids[offsets[0] : offsets[-1]].tolist()), weights, limits)
+    return np.array(weights, dtype=np.int64)
+
+
+@cache
+def _compiled(kernel: Kernel) -> Kernel | None:
+    """The kernel as machine code; None if numba is not installed, or does not go with this NumPy."""
     try:
-        return cast("_Function", numba.njit(cache=True, nogil=True)(function))
+        import numba
+    except ImportError:
+        return None
+    compiled: Kernel
+    try:
+        compiled = numba.njit(cache=True, nogil=True)(kernel)
     except RuntimeError:  # nowhere to keep machine code, as in a read-only container: compile in each process
-        return cast("_Function", numba.njit(nogil=True)(function))
+        compiled = numba.njit(nogil=True)(kernel)
+    return compiled
 
 
-@_compiled
-def inspect(offsets: _Int64s, ids: _Int32s, n_items: int) -> int:
-    """SOUND, or REPEATED if a person holds an item twice, or UNHELD if an item is held by nobody."""
-    last = np.full(n_items, -1, np.int32)
-    for person in range(len(offsets) - 1):
-        for place in range(offsets[person], offsets[person + 1]):
-            if last[ids[place]] == person:
-                return REPEATED
-            last[ids[place]] = person
-    for holder in last:
-        if holder < 0:
-            return UNHELD
-    return SOUND
-
-
-@_compiled
-def fill_evenly(offsets: _Int64s, ids: _Int32s, n_items: int, cutoff: int, budget: int) -> _Int64s:
+def fill_evenly(people: tuple[_Ints, _Ints], weights: _Ints, limits: tuple[int, int]) -> None:
     """Each person raises their items together, step by step, until the budget is used or all are at the cutoff."""
-    weights = np.zeros(n_items, np.int64)
-    longest = np.max(np.diff(offsets)) if len(offsets) > 1 else 0
-    open_ids = np.empty(longest, np.int32)
-    open_gaps = np.empty(longest, np.int64)
+    offsets, ids = people
+    cutoff, budget = limits
     for person in range(len(offsets) - 1):
-        n_open = 0
-        for place in range(offsets[person], offsets[person + 1]):
-            gap = cutoff - weights[ids[place]]
-            if gap > 0:
-                open_ids[n_open] = ids[place]
-                open_gaps[n_open] = gap
-                n_open += 1
+        own = ids[offsets[person] : offsets[person + 1]]
+        n_open = len(own)
         left = budget
         level = 0
         while n_open > 0:
             # The level can only rise when items below it are closed, so an item closed once stays closed.
             level = left // n_open
             still = 0
-            for n in range(n_open):
-                if open_gaps[n] <= level:
-                    weights[open_ids[n]] = cutoff
-                    left -= open_gaps[n]
-                else:
-                    open_ids[still] = open_ids[n]
-                    open_gaps[still] = open_gaps[n]
+            for item in own:
+                gap = cutoff - weights[item]
+                if gap > level:
                     still += 1
+                else:
+                    weights[item] = cutoff
+                    left -= gap
             if still == n_open:
                 break
             n_open = still
         ones = left - level * n_open
-        for n in range(n_open):
-            weights[open_ids[n]] += level + 1 if n < ones else level
-    return weights
+        for item in own:
+            if weights[item] < cutoff:
+                weights[item] += level + 1 if ones > 0 else level
+                ones -= 1
 
 
-@_compiled
-def fill_in_turn(offsets: _Int64s, ids: _Int32s, n_items: int, cutoff: int, budget: int) -> _Int64s:
+def fill_in_turn(people: tuple[_Ints, _Ints], weights: _Ints, limits: tuple[int, int]) -> None:
     """Each person fills their items to the cutoff one after another until the budget is used."""
-    weights = np.zeros(n_items, np.int64)
+    offsets, ids = people
+    cutoff, budget = limits
     for person in range(len(offsets) - 1):
         left = budget
-        for place in range(offsets[person], offsets[person + 1]):
-            step = min(cutoff - weights[ids[place]], left)
-            weights[ids[place]] += step
+        for item in ids[offsets[person] : offsets[person + 1]]:
+            step = min(cutoff - weights[item], left)
+            weights[item] += step
             left -= step
             if left == 0:
                 break
-    return weights
 
 
-@_compiled
-def step_straight(offsets: _Int64s, ids: _Int32s, n_items: int, cutoff: int, radius: int) -> _Int64s:
-    """Each person moves their items' weights straight towards (cutoff, ..., cutoff) by `radius`, rounded down."""
-    weights = np.zeros(n_items, np.int64)
-    longest = np.max(np.diff(offsets)) if len(offsets) > 1 else 0
-    gaps = np.empty(longest, np.float64)
-    reach = np.float64(radius)
+def step_straight(people: tuple[_Ints, _Ints], weights: _Ints, limits: tuple[int, int]) -> None:
+    """Each person moves their items' weights straight towards (cutoff, ..., cutoff) by the budget, rounded down."""
+    offsets, ids = people
+    cutoff, radius = limits
+    reach = float(radius)
     for person in range(len(offsets) - 1):
-        start, stop = offsets[person], offsets[person + 1]
+        own = ids[offsets[person] : offsets[person + 1]]
         # Kahan's sum: its relative error is 2u whatever the length of the list.
         squares = 0.0
         lost = 0.0
-        for place in range(start, stop):
-            gap = np.float64(cutoff - weights[ids[place]])
-            gaps[place - start] = gap
+        for item in own:
+            gap = float(cutoff - weights[item])
             term = gap * gap - lost
             total = squares + term
             lost = (total - squares) - term
             squares = total
-        norm = np.sqrt(squares)
+        norm = math.sqrt(squares)
         if norm <= reach:
-            for place in range(start, stop):
-                weights[ids[place]] = cutoff
+            for item in own:
+                weights[item] = cutoff
         else:
             ratio = reach / norm
-            for place in range(start, stop):
-                weights[ids[place]] += np.int64(gaps[place - start] * ratio)
-    return weights
+            for item in own:
+                weights[item] += int(float(cutoff - weights[item]) * ratio)

@@ -12,10 +12,12 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from hushcount.errors import InvalidInput, InvalidParameter, UnsafeMechanism
+from hushcount.mechanisms.weighting.kernels import fill_evenly, step_straight, weigh
 from hushcount.model.amounts import whole
-from hushcount.model.inputs import UserLists, WeightedHistogram
+from hushcount.model.inputs import Int64s, UserLists, WeightedHistogram
 
 L1_UNIT = 1 << 30
 MOST_PEOPLE = 1 << 30
@@ -61,11 +63,9 @@ def l1_descent(lists: UserLists, cutoff: float) -> WeightedHistogram:
         InvalidParameter: the cutoff is not a number, below one grid step or 2^31 and above.
         InvalidInput: a person holds an item twice, or an item is held by nobody.
     """
-    from hushcount.mechanisms.weighting.kernels import fill_evenly
-
     top = grid_cutoff(cutoff, L1_UNIT)
     check_lists(lists)
-    weights = fill_evenly(lists.offsets, lists.ids, len(lists.items), top, L1_UNIT)
+    weights = weigh(fill_evenly, lists, cutoff=top, budget=L1_UNIT)
     return WeightedHistogram(items=lists.items, weights=weights, unit=L1_UNIT)
 
 
@@ -110,12 +110,10 @@ def l2_descent(lists: UserLists, cutoff: float, *, max_items: int) -> WeightedHi
         InvalidParameter: the cutoff or the bound leaves no useful grid.
         InvalidInput: a list is longer than the bound, holds an item twice, or there are more than 2^30 people.
     """
-    from hushcount.mechanisms.weighting.kernels import step_straight
-
     radius, unit = l2_radius(cutoff, max_items), l2_unit(cutoff)
     top = grid_cutoff(cutoff, unit)
     check_lists(lists, max_items=max_items)
-    weights = step_straight(lists.offsets, lists.ids, len(lists.items), top, radius)
+    weights = weigh(step_straight, lists, cutoff=top, budget=radius)
     return WeightedHistogram(items=lists.items, weights=weights, unit=unit)
 
 
@@ -173,8 +171,6 @@ def check_lists(lists: UserLists, *, max_items: int | None = None) -> None:
     Raises:
         InvalidInput: naming what is broken, and no value.
     """
-    from hushcount.mechanisms.weighting.kernels import REPEATED, UNHELD, inspect
-
     offsets, ids = lists.offsets, lists.ids
     if len(offsets) > MOST_PEOPLE + 1:
         raise InvalidInput("more than 2^30 people: the rounding of sequential weights is not paid for beyond that")
@@ -185,11 +181,22 @@ def check_lists(lists: UserLists, *, max_items: int | None = None) -> None:
         raise InvalidInput("ids of user lists must be positions in its items")
     if max_items is not None and bool(np.any(lengths > max_items)):
         raise InvalidInput(f"a list is longer than the declared bound of {max_items} items")
-    match inspect(offsets, ids, len(lists.items)):
-        case code if code == REPEATED:
-            raise InvalidInput("a list holds the same item twice; each person's items must be a set (erratum 38)")
-        case code if code == UNHELD:
-            raise InvalidInput("an item is in nobody's bounded list; noise on it could name it (erratum 24)")
+    if _any_repeated(offsets, ids):
+        raise InvalidInput("a list holds the same item twice; each person's items must be a set (erratum 38)")
+    if not bool(np.bincount(ids, minlength=len(lists.items)).all()):
+        raise InvalidInput("an item is in nobody's bounded list; noise on it could name it (erratum 24)")
+
+
+def _any_repeated(offsets: Int64s, ids: npt.NDArray[np.int32]) -> bool:
+    """Whether somebody holds an item twice."""
+    same = np.ones(max(len(ids) - 1, 0), dtype=np.bool_)  # each pair and the next one are of one person
+    starts = offsets[1:-1]
+    same[starts[(starts > 0) & (starts < len(ids))] - 1] = False
+    if not bool(np.any(same & (ids[1:] <= ids[:-1]))):
+        return False  # as engines write lists: everybody's items ascend
+    person = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    sorted_pairs = np.sort(person * (np.int64(1) + ids.max()) + ids)
+    return bool(np.any(sorted_pairs[1:] == sorted_pairs[:-1]))
 
 
 def _check_cutoff(cutoff: float) -> None:
