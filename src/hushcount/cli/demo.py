@@ -44,6 +44,10 @@ def demo(readers: int, plot: str, log: str) -> None:
         click.secho("Which five do most readers open?   hushcount top … -k 5", bold=True)
         _beside(questions.top(made, user="reader", item="article", k=5, setting=nobody).to_dict(), truth)
 
+        click.echo(
+            "The same price buys five sharp counts here and many above: the more rows share it, the wider each is."
+        )
+
         click.secho("\nWhich search words may be published?   hushcount vocab … --text search --ngrams 1-2", bold=True)
         words = questions.vocab(made, user="reader", text="search", ngrams="1-2", setting=nobody)
         click.echo(f"{len(words)} words and pairs of words, such as: {', '.join(words.items[:12].tolist())} …\n")
