@@ -11,6 +11,7 @@ import pytest
 
 from hushcount.accounting.normal import tail
 from hushcount.engines.incidence import encoded_incidence
+from hushcount.mechanisms.counts import ntm_estimates
 from hushcount.mechanisms.counts.ntm_choice import UNIT, Ladder, candidates
 from hushcount.mechanisms.counts.ntm_course import Measured
 from hushcount.mechanisms.counts.ntm_estimates import deviations, estimate, lower_end
@@ -186,3 +187,54 @@ def test_intervals_around_both_counts_are_covered_less():
     covered, rows = share_covered(combined)
 
     assert covered < 0.95 - 5 * math.sqrt(0.05 * 0.95 / rows)
+
+
+def share_by_distance(estimated, *, distance, ratio, rows=6000):
+    """Of items so many rough deviations above the last one that is measured: the share that intervals hold."""
+    rng, last, stddev = np.random.default_rng(round(100 * distance + 10 * ratio)), 800.0, 20.0
+    true = last + distance * stddev
+    rough = np.append(true + stddev * rng.standard_normal(rows), last)
+    chosen = np.flatnonzero(rough >= last)
+    final = true + ratio * stddev * rng.standard_normal(len(chosen))
+    items = np.array([f"{n:05}" for n in chosen], dtype=object)
+    found = estimated(
+        Measured(items=items, counts=final, stddevs=np.full(len(chosen), ratio * stddev), smallest=last),
+        Measured(items=items, counts=rough[chosen], stddevs=np.full(len(chosen), stddev), smallest=last),
+    )
+    held = (found.low <= true) & (true <= found.high)
+    # The last item itself is only there to be the last.
+    return float(held[found.items != f"{rows:05}"].mean())
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 2.5])
+def test_intervals_hold_at_every_distance_from_the_last_item(ratio):
+    """Near it, far above it, and at the borders between, whichever of the two counts is the sharper one."""
+    least = 0.95 - 3.5 * math.sqrt(0.95 * 0.05 / 6000)
+    for distance in (0, 2, 4, 5, 6, 8, 10, 11, 12, 16, 25):
+        held = share_by_distance(
+            lambda final, rough: estimate(final, rough, most_noise=0.07), distance=distance, ratio=ratio
+        )
+
+        assert held >= least, (distance, held)
+
+
+def test_without_a_space_between_the_borders_they_would_not(monkeypatch):
+    """The twin: by both counts as soon as the final one alone is not needed, where the noise itself decides which."""
+    monkeypatch.setattr(ntm_estimates, "_FAR", 3.0)
+    monkeypatch.setattr(ntm_estimates, "_FARTHER", 3.0)
+    held = share_by_distance(lambda final, rough: estimate(final, rough, most_noise=0.07), distance=1.2, ratio=2.5)
+
+    assert held < 0.95 - 3.5 * math.sqrt(0.95 * 0.05 / 6000)
+
+
+def test_the_largest_counts_have_the_intervals_of_both():
+    """Where rough counts are sharper, far above the last item the interval is that of the sharper one."""
+    items = np.array(["a", "b"], dtype=object)
+    rough = Measured(items=items, counts=np.array([9000.0, 300.0]), stddevs=np.array([20.0, 20.0]), smallest=300.0)
+    final = Measured(items=items, counts=np.array([9050.0, 310.0]), stddevs=np.array([200.0, 12.0]), smallest=300.0)
+    found = estimate(final, rough, most_noise=0.07)
+
+    assert found.high[0] - found.low[0] < 90
+    assert abs(int(found.counts[0]) - 9000) < 5
+    # The last one goes by its final count alone.
+    assert found.high[1] - 310 == math.ceil(1.96 * math.sqrt(12**2 + 1 / 12))

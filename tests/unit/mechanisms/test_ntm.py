@@ -29,7 +29,7 @@ from tests.unit.mechanisms.made_inputs import as_items
 BUDGET = rho_budget("0.1", "1e-6")
 PLAN = plan_ntm(BUDGET)
 # The shares of the notes, which buy neither the crowd nor the loss.
-AS_NOTED = replace(Shares(), crowd=Fraction(0), loss=Fraction(0))
+AS_NOTED = replace(Shares(), crowd=Fraction(0), losses=(Fraction(0), Fraction(0)))
 
 
 def town(people=3000, items=60, *, long_lists=20):

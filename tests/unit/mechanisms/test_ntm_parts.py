@@ -160,13 +160,13 @@ def test_what_a_clip_takes_is_bought_only_where_it_can_take():
     loose, tight = course(), course()
     unclipped = shape().unclipped(3)
     clip = replace(unclipped, radius=unclipped.radius // 3)
-    lost, stddev = tight.lost(shape(), clip)
+    lost, stddev = tight.lost(shape(), clip, 1)
 
-    assert loose.lost(shape(), unclipped) == (0.0, 0.0)
+    assert loose.lost(shape(), unclipped, 1) == (0.0, 0.0)
     assert not loose.purse.bought.events
-    assert float(zcdp.spent(tight.purse.bought).rho) == pytest.approx(float(PLAN.loss))
+    assert float(zcdp.spent(tight.purse.bought).rho) == pytest.approx(float(PLAN.losses[1]))
     assert lost > 0
-    assert stddev == pytest.approx(1 / math.sqrt(2 * PLAN.loss))
+    assert stddev == pytest.approx(1 / math.sqrt(2 * PLAN.losses[1]))
     counts = tight.measure(shape(), clip, rho=Decimal("0.1"), purpose="counts").counts
     assert (np.array([1000, 500, 334]) - counts <= lost + 1e-9).all()
 
@@ -290,7 +290,7 @@ def test_an_epsilon_budget_is_converted_once():
 def test_a_share_of_nothing_buys_nothing():
     """Without a crowd, means or a loss, none of these is drawn."""
     nothing = Fraction(0)
-    shares = replace(Shares(), crowd=nothing, means=(nothing,) * 5, loss=nothing)
+    shares = replace(Shares(), crowd=nothing, means=(nothing,) * 5, losses=(nothing, nothing))
     source = Chosen(named=[set(NAMES[:3]), set(), set()], row=-1)
     find("ntm").run(people(), plan_ntm(rho_budget(1, "1e-6"), shares=shares), source)
 

@@ -57,7 +57,7 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     at most in l2, whatever a person holds, and what a clip takes away by one person at most.
     Assumes: nothing about how many items a person has. Each person counts once for an item (a per-item cap is refused).
     Unbiased but for the clip: a count is low by at most what the clip took away; the interval allows for it, at 95 %
-    for each row, given that the row is shown and given all that was released before its final count.
+    for each row, given that the row is shown. Which of its two counts it goes by is told in `ntm_estimates.estimate`.
 
     | edge case | result |
     |---|---|
@@ -91,7 +91,8 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
         groups = _more_names(course, groups, kept)
         shape = _shape(groups, plan)
         clip = Clip(first=len(shape), radius=_radius(shape, kept))
-    rough = course.measure(shape, clip, rho=rho, purpose="rough")
+    lost = course.lost(shape, clip, 0)
+    rough = replace(course.measure(shape, clip, rho=rho, purpose="rough"), lost=lost[0], lost_stddev=lost[1])
     return _release(course, _final(course, _predicted(plan, groups, rough)), rough)
 
 
@@ -113,7 +114,7 @@ def _more_names(course: Course, groups: list[Group], kept: float) -> list[Group]
     plan = course.plan
     for number in range(plan.first, len(plan.rounds)):
         needed = math.fsum(len(group.items) / (plan.final_noise * group.mean) ** 2 / 2 for group in groups)
-        if _SPARE * kept * needed > course.purse.rho - plan.rough - plan.choices[1] - plan.loss:
+        if _SPARE * kept * needed > course.purse.rho - plan.rough - plan.choices[1] - sum(plan.losses):
             break
         groups = _named(course, groups, range(number, number + 1))
     return groups
@@ -145,11 +146,11 @@ def _predicted(plan: NtmPlan, groups: list[Group], rough: Measured) -> Shape:
 def _final(course: Course, shape: Shape) -> Measured:
     """The second choice, and the counts with all that is left; what a clip takes away is bought only if it can."""
     plan = course.plan
-    reserved = Fraction(plan.choices[1]) + Fraction(plan.loss) if plan.clips else Fraction(0)
+    reserved = Fraction(plan.choices[1]) + Fraction(plan.losses[1]) if plan.clips else Fraction(0)
     # Fractions, since decimals would be rounded to 28 digits, perhaps up.
     left = allow(Fraction(course.purse.rho) - reserved)
     clip = course.choose(shape, room=2 * float(left) * plan.final_noise**2, number=1)
-    lost = course.lost(shape, clip)
+    lost = course.lost(shape, clip, 1)
     rho = left if shape.clips_somebody(clip) else course.purse.rho
     return replace(course.measure(shape, clip, rho=rho, purpose="counts"), lost=lost[0], lost_stddev=lost[1])
 
@@ -165,14 +166,15 @@ def _release(course: Course, final: Measured, rough: Measured | None = None) -> 
         cutoff=final.smallest,
         noise=course.noise,
     )
-    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(final))
+    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(final, rough))
 
 
-def _remark(final: Measured) -> str | None:
-    """What the clip left out, from what was released of it."""
-    if not final.lost_stddev:
+def _remark(*measured: Measured | None) -> str | None:
+    """What the clips left out, from what was released of it."""
+    clipped = [one for one in measured if one is not None and one.lost_stddev]
+    if not clipped:
         return None
-    lost = math.ceil(final.lost + 1.64 * final.lost_stddev)
+    lost = math.ceil(max(one.lost + 1.64 * one.lost_stddev for one in clipped))
     return (
         "Long lists were clipped, so that one person moves all counts together only a little. For that a count may be "
         f"too low by up to about {lost:,} people; the upper ends allow for it."
@@ -208,7 +210,7 @@ def _peeled(course: Course) -> Outcome:
 
 def expect_ntm(plan: NtmPlan) -> Expectation:
     """For a few numbers of items that a person has among the counted ones: the rarest count, and its noise."""
-    left = float(plan.rho - sum(plan.choices) - plan.loss - plan.rough - plan.crowd)
+    left = float(plan.rho - sum(plan.choices) - sum(plan.losses) - plan.rough - plan.crowd)
     left -= sum(float(one) for one in plan.means[: plan.first]) + sum(
         1 / (2 * one.noise_scale**2) for one in plan.rounds[: plan.first]
     )
@@ -239,7 +241,7 @@ def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
         run=run_ntm,
         expect=expect_ntm,
         small=small,
-        version=4,
+        version=5,
     )
 
 
@@ -263,7 +265,7 @@ def _small(budget: Budget, *, clips: bool, relative_error: float) -> NtmPlan:
         means=(nothing, nothing) if turns else (nothing,),
         choices=(nothing, Fraction(1, 6)),
         rough=nothing,
-        loss=nothing,
+        losses=(nothing, nothing),
     )
     settings = replace(coarse, finest=1, dropped=1e6)
     plan = plan_ntm(budget, clips=clips, relative_error=relative_error, shares=shares, settings=settings)

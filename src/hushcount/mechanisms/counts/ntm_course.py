@@ -58,8 +58,8 @@ class Measured:
     counts: Floats
     stddevs: Floats
     smallest: float
-    lost: float = 0.0
-    lost_stddev: float = 0.0
+    lost: float | Floats = 0.0
+    lost_stddev: float | Floats = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +129,13 @@ class Course:
             smallest=float(shape.predictions[clip.first - 1]),
         )
 
-    def lost(self, shape: Shape, clip: Clip) -> tuple[float, float]:
+    def lost(self, shape: Shape, clip: Clip, number: int) -> tuple[float, float]:
         """What a clip takes away, with noise, and the deviation of the noise; nothing is bought where it is zero."""
-        rho = self.plan.loss
+        rho = self.plan.losses[number]
         if not rho or not shape.clips_somebody(clip):
             return 0.0, 0.0
         unit = 1 << self._bits(rho)
-        lost = self._noisy("ntm/lost", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
+        lost = self._noisy(f"ntm/lost/{number}", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
         return max(0.0, lost / unit), 1 / math.sqrt(2 * rho)
 
     def _noisy(self, purpose: str, values: Int64s, reach: int, rho: Decimal) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,8 +17,9 @@ from hushcount.model.inputs import Int64s, Items
 _MISSED = 0.05
 # The table of `deviations`: from nothing lost to so much that only one end can be missed.
 _STEP, _LAST = 0.01, 4.0
-# So far above the bar a count was not helped over it by its noise.
-_FAR = 5.0
+# So many deviations above the bar a count was not helped over it by its noise. Between this and the next an interval
+# reaches as far as either of two: further than noise moves a count from one border to the other.
+_FAR, _FARTHER = 5.0, 11.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,44 +34,86 @@ class Estimates:
 
 
 def estimate(final: Measured, rough: Measured | None = None, *, most_noise: float) -> Estimates:
-    """Each final count with its interval; left out where the noise of what is shown would be above a share of it.
+    """Each count with its interval; left out where the noise of what is shown would be above a share of it.
 
     The noise of final counts is fresh: which items have one, and how good it is, was decided before it was drawn. So
-    the interval and the test go by it alone, and hold given all of that. A rough count does not belong into them: an
-    item has a final count because its rough one was high, to which its noise has helped some. In the count that is
-    shown, the best guess, both are weighed by their precision, within the interval.
+    an interval and a test by them alone hold given all of that. A rough count does not always belong into them: an item
+    has a final count because its rough one was high, to which its noise has helped some. But far above the last item
+    that has one, nothing was decided by its noise, and there both counts weighed by their precision have the least
+    noise: of the largest counts by far, since rough noise is about the same for all. So the interval goes by the final
+    count near the bar and by both far above it, and between reaches as far as either of the two: whichever way noise
+    moves a row over a border, it is held at least as often as it would be on the side where that is 95 %.
 
-    A count is low by at most what the clip took away. The noise of the released loss is independent of the counts': the
-    upper end takes both noises together.
+    A count is low by at most what its clip took away, and the mean of two by at most the same mean of both. The noise
+    of released losses is independent of the counts': the upper end takes all noises together.
     """
-    counts = np.rint(final.counts).astype(np.int64)
     # Rounding to a whole number adds 1/12.
-    stddevs = np.sqrt(final.stddevs**2 + 1 / 12)
-    guesses, noise = (final.counts, final.stddevs) if rough is None else _weighed(final, rough)
-    noise = np.sqrt(noise**2 + 1 / 12)
-    bar, reach = noise / most_noise, deviations(np.full(len(counts), final.lost), stddevs)
-    high = np.ceil(counts + final.lost + reach * np.hypot(stddevs, final.lost_stddev)).astype(np.int64)
-    shown = np.flatnonzero(counts >= bar)
-    ends = zip(counts[shown], bar[shown], stddevs[shown], reach[shown], strict=True)
-    low = np.array([lower_end(count, above, stddev, reach=z) for count, above, stddev, z in ends], dtype=np.int64)
-    best: Int64s = np.clip(np.rint(guesses[shown]).astype(np.int64), low, high[shown])
+    alone = replace(final, counts=np.rint(final.counts), stddevs=np.sqrt(final.stddevs**2 + 1 / 12))
+    both = alone if rough is None else _weighed(final, rough)
+    bar = both.stddevs / most_noise
+    shown = np.flatnonzero(alone.counts >= bar)
+    low, high = _ends(alone, bar)
+    if rough is not None:
+        low, high = _sharpened((low, high), _ends(both, bar - math.inf), _margins(alone, rough, bar))
+    best: Int64s = np.clip(both.counts.astype(np.int64), low, high)[shown]
     by_item = np.argsort(final.items[shown], kind="stable")
     order = by_item[np.argsort(-best[by_item], kind="stable")]
     return Estimates(
         items=final.items[shown][order],
         counts=best[order],
-        stddevs=noise[shown][order],
-        low=low[order],
+        stddevs=both.stddevs[shown][order],
+        low=low[shown][order],
         high=high[shown][order],
     )
 
 
-def _weighed(final: Measured, rough: Measured) -> tuple[Floats, Floats]:
-    """Both counts of each item that has a final one, weighed by their precision, and the deviation of that."""
-    place = {item: row for row, item in enumerate(rough.items.tolist())}
-    rows = np.array([place[item] for item in final.items.tolist()])
+def _ends(measured: Measured, bar: Floats) -> tuple[Int64s, Int64s]:
+    """The ends of all intervals, as they are for counts that are shown because they are at or above a bar."""
+    reach = deviations(np.broadcast_to(measured.lost, measured.counts.shape), measured.stddevs)
+    spread = np.hypot(measured.stddevs, measured.lost_stddev)
+    high = np.ceil(measured.counts + measured.lost + reach * spread).astype(np.int64)
+    ends = zip(measured.counts, bar, measured.stddevs, reach, strict=True)
+    low = [lower_end(count, above, stddev, reach=z) if count >= above else 0 for count, above, stddev, z in ends]
+    return np.array(low, dtype=np.int64), high
+
+
+def _sharpened(alone: tuple[Int64s, Int64s], both: tuple[Int64s, Int64s], margins: Floats) -> tuple[Int64s, Int64s]:
+    """Ends by the final count where margins are small, by both counts where they are large, by either between."""
+    near, far = margins < _FAR, margins >= _FARTHER
+    low = np.where(near, alone[0], np.where(far, both[0], np.minimum(alone[0], both[0])))
+    high = np.where(near, alone[1], np.where(far, both[1], np.maximum(alone[1], both[1])))
+    return low, high
+
+
+def _margins(final: Measured, rough: Measured, bar: Floats) -> Floats:
+    """How many deviations of its own noise each count is away from what decided about it.
+
+    That is, for the rough count, the last item with a final one, and for the final count the bar.
+    """
+    rows = _rows(final, rough)
+    last = max(final.smallest, float(rough.counts[rows].min(initial=math.inf)))
+    return np.minimum((rough.counts[rows] - last) / rough.stddevs[rows], (final.counts - bar) / final.stddevs)
+
+
+def _weighed(final: Measured, rough: Measured) -> Measured:
+    """Both counts of each item that has a final one, weighed by their precision, rounded."""
+    rows = _rows(final, rough)
     first, second = 1 / rough.stddevs[rows] ** 2, 1 / final.stddevs**2
-    return (first * rough.counts[rows] + second * final.counts) / (first + second), 1 / np.sqrt(first + second)
+    part = first / (first + second)
+    return Measured(
+        items=final.items,
+        counts=np.rint(part * rough.counts[rows] + (1 - part) * final.counts),
+        stddevs=np.sqrt(1 / (first + second) + 1 / 12),
+        smallest=final.smallest,
+        lost=part * rough.lost + (1 - part) * final.lost,
+        lost_stddev=np.hypot(part * rough.lost_stddev, (1 - part) * final.lost_stddev),
+    )
+
+
+def _rows(final: Measured, rough: Measured) -> Int64s:
+    """Where the rough counts of the items with final ones are."""
+    place = {item: row for row, item in enumerate(rough.items.tolist())}
+    return np.array([place[item] for item in final.items.tolist()], dtype=np.int64)
 
 
 def deviations(lost: Floats, stddevs: Floats) -> Floats:

@@ -33,7 +33,7 @@ class Shares:
         means: of the mean count of what each round names.
         choices: of the choice before the rough counts, and of the one before the final counts.
         rough: of the rough counts.
-        loss: of what the clip takes away from the final counts.
+        losses: of what the clip takes away from rough and from final counts.
     """
 
     crowd: Fraction = Fraction(1, 100)
@@ -50,7 +50,7 @@ class Shares:
     )
     choices: tuple[Fraction, Fraction] = (Fraction(3, 100), Fraction(3, 100))
     rough: Fraction = Fraction(10, 100)
-    loss: Fraction = Fraction(26, 1000)
+    losses: tuple[Fraction, Fraction] = (Fraction(4, 1000), Fraction(26, 1000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class NtmPlan:
     means: tuple[Decimal, ...]
     choices: tuple[Decimal, Decimal]
     rough: Decimal
-    loss: Decimal
+    losses: tuple[Decimal, Decimal]
     ladder: Ladder
     peeling: BatchedPlan
     rho: Decimal
@@ -154,7 +154,7 @@ def plan_ntm(
         for one in parts.names
     )
     # The coarsest sums cut a person into two.
-    sums = (parts.crowd, *parts.means, parts.rough, parts.loss, Fraction(1))
+    sums = (parts.crowd, *parts.means, parts.rough, *parts.losses, Fraction(1))
     require_variance(2 / (Fraction(total.rho) * min(one for one in sums if one)))
     return NtmPlan(
         name="ntm" if clips else "ntm-unclipped",
@@ -174,7 +174,7 @@ def plan_ntm(
         means=tuple(part(one) for one in parts.means),
         choices=(part(parts.choices[0]), part(parts.choices[1])),
         rough=part(parts.rough),
-        loss=part(parts.loss),
+        losses=(part(parts.losses[0]), part(parts.losses[1])),
         ladder=fixed.ladder,
         peeling=plan_pcr_batched(total, relative_error=relative_error),
         rho=total.rho,
