@@ -247,7 +247,12 @@ def _registered(job: _Job, ledger: Ledger) -> Dataset:
 
 def _unpacked(stored: StoredRelease) -> Release:
     """Only the ledger's bytes may leave: they are what was charged. Marked where limits are only tracked."""
-    return replace(Release.from_bytes(stored.payload), enforced=stored.mode == "enforce", population=stored.entity)
+    return replace(
+        Release.from_bytes(stored.payload),
+        enforced=stored.mode == "enforce",
+        population=stored.entity,
+        free=stored.charged == Spent(),
+    )
 
 
 def _draw(job: _Job, held: Reservation | None = None) -> Release:

@@ -40,6 +40,7 @@ class Release:
         enforced: False if a limit was only tracked, so that this answer was given whatever it cost.
         notes: what was done on the way that a person should know, such as a new data set; no part of the answer.
         population: whose account paid; None where nobody keeps count.
+        free: True if it was asked and paid for before, so that nothing was charged for this call.
     """
 
     items: Items
@@ -52,6 +53,7 @@ class Release:
     enforced: bool = True
     notes: tuple[str, ...] = ()
     population: str | None = None
+    free: bool = False
 
     def __len__(self) -> int:
         return len(self.items)

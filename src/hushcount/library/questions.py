@@ -15,11 +15,13 @@ from hushcount.app.recognising import by_name, with_facts
 from hushcount.app.release import Release
 from hushcount.app.request import make_request
 from hushcount.app.setting import Setting
-from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine
+from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine, open_header
 from hushcount.ledger.ledger import Account, Balance
 from hushcount.ledger.limits import NEW_ORDER
 from hushcount.library.surroundings import look_around
 from hushcount.model.queries import Verb
+
+_FITS = "The file can be opened, and its columns fit."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +129,28 @@ def price(asked: Asked) -> tuple[Estimate, Balance | None]:
         if dataset is None or setting.ledger is None:
             return estimated, None
         return estimated, setting.ledger.balance(Account(kind="dataset", name="", entity=dataset.population))
+
+
+def check(asked: Asked) -> str:
+    """Look whether the data is there and its columns fit a question; no value is read. Gives what was looked at.
+
+    Raises:
+        UnreadableSource, UnknownColumn, UnsafeFilter, InvalidInput: as the question itself would.
+    """
+    options = asked.options
+    request = make_request(asked.question, user=asked.user, item=asked.item, options=options)
+    engine = open_header(asked.source, options.get("engine"), table=options.get("table"))
+    if engine is None:
+        return "The data was not opened: of this kind of source columns are checked when the question is asked."
+    try:
+        engine.validate(request.selection)
+        listed = engine.describe().listed
+    finally:
+        if engine is not asked.source:
+            engine.close()
+    if not listed:
+        return "The file can be opened. Its keys are private, so that nobody looked whether these columns are there."
+    return "The file can be opened, and its columns and the filter fit." if request.selection.where else _FITS
 
 
 def _left(release: Release, setting: Setting) -> Balance | None:
