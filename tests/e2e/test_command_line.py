@@ -261,6 +261,40 @@ def test_a_place_that_cannot_be_written_costs_nothing(log, tmp_path, words):
     assert "all of it" in run("count", log, *ASK, "--dry-run").stdout
 
 
+def test_receipts_are_listed_and_handed_on(log, tmp_path):
+    """The newest first, with the data set and the question in words; one of them as a page, printed or written."""
+    assert "No receipts" in run("receipt", "--list").stdout
+    run("count", log, *ASK, "--quiet")
+    found = json.loads(run("receipt", "--list", "--json").stdout)
+    listed = run("receipt", "--list").stdout.splitlines()
+    page = run("receipt", found[0]["id"], "--html").stdout
+    written = run("receipt", found[0]["id"], "--html", "--out", tmp_path / "receipt.html").stdout
+
+    assert len(listed) == 2
+    for words in (found[0]["id"], "log", "how many people have each article", "one standard release"):
+        assert words in listed[1]
+    assert page.startswith("<!doctype html>")
+    assert (tmp_path / "receipt.html").read_text(encoding="utf-8") == page
+    assert str(tmp_path / "receipt.html") in written
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "an id, or else --list"),
+        (("abc", "--list"), "an id, or else --list"),
+        (("--list", "--html"), "an id alone"),
+        (("abc", "--out", "x.html"), "unless --html"),
+        (("abc", "--html", "--json"), "without --json"),
+    ],
+)
+def test_a_receipt_refuses_what_it_would_not_use(words, told):
+    """With a word each."""
+    result = run("receipt", *words, code=2)
+
+    assert told in result.stderr
+
+
 def test_a_repeat_is_free_and_says_so(log):
     """A price the first time, none the second, and a price again for new noise; as JSON, too."""
     told = [run("top", log, *ASK, "-k", 3, *more).stdout for more in ((), (), ("--fresh",))]

@@ -95,6 +95,7 @@ def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
 def summary(release: Release, given: dict[str, Any]) -> list[str]:
     """The sentences under a table."""
     from hushcount.app.receipt import cutoff_sentence, interval_sentence
+    from hushcount.app.words import price_words
 
     receipt = release.receipt
     lines = [""]
@@ -114,7 +115,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     lines += _more(release)
     if not release.enforced:
         lines.append("Given without a limit: spending on this data is only tracked.")
-    paid = "Free: asked before" if release.free else f"Price: {price(float(receipt.charged_rho))}"
+    paid = "Free: asked before" if release.free else f"Price: {price_words(float(receipt.charged_rho))}"
     lines.append(f"{paid}. Receipt: hushcount receipt {receipt.id}")
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
 
@@ -137,6 +138,7 @@ def _nothing(receipt: Receipt) -> list[str]:
 
 def _more(release: Release) -> list[str]:
     """The one change that would show more, or more of the truth, and its price."""
+    from hushcount.app.words import price_words
     from hushcount.model.budgets import PRESETS
 
     receipt = release.receipt
@@ -150,7 +152,7 @@ def _more(release: Release) -> list[str]:
     rho = float(PRESETS[dearer[0]])
     # Noise, and with it every threshold, goes by the root of what is spent.
     about = receipt.cutoff * (float(receipt.rho) / rho) ** 0.5
-    return [f"--preset {dearer[0]} would go down to about {about:,.0f} instead, for {price(rho)}."]
+    return [f"--preset {dearer[0]} would go down to about {about:,.0f} instead, for {price_words(rho)}."]
 
 
 def printable(text: str) -> str:
@@ -185,18 +187,6 @@ def show_balance(balance: Balance | None) -> None:
     click.echo(f"Left for this data: {left:.3g} standard releases this {balance.limit.window}{renews}.")
 
 
-def price(rho: float) -> str:
-    """A price in releases of the standard size."""
-    from hushcount.model.budgets import STANDARD
-
-    return releases(rho / float(STANDARD.rho))
-
-
-def releases(times: float) -> str:
-    """So many releases of the standard size."""
-    return "one standard release" if 0.95 <= times <= 1.0001 else f"{times:.2g} standard releases"
-
-
 def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any], *, looked: str) -> None:
     """Print what a question would cost, how accurate it would be, and what is left for the data.
 
@@ -207,13 +197,14 @@ def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any
         looked: what was looked at, in a sentence.
     """
     from hushcount.app.forms import estimate_form
+    from hushcount.app.words import price_words
 
     expectation = estimate.expectation
     if given["as_json"]:
         show_json({**estimate_form(estimate), "checked": looked})
         return
     click.echo(f"No value was read and nothing is charged. {looked}\nThis question")
-    click.echo(f"  costs at most {price(estimate.rho)};")
+    click.echo(f"  costs at most {price_words(estimate.rho)};")
     click.echo(f"  is answered by {estimate.planned.reason};")
     if expectation.give_or_take is not None:
         click.echo(f"  gives counts that are right give or take {expectation.give_or_take:,} people, 95 times in 100;")

@@ -188,6 +188,7 @@ class Receipt(TypedDict):
     consistent: bool
     remark: str | None
     order: float | None
+    dataset: str | None
     words: str
 
 
