@@ -18,6 +18,7 @@ from hushcount.app.setting import Setting
 from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine, open_header
 from hushcount.ledger.ledger import Account, Balance
 from hushcount.ledger.limits import NEW_ORDER
+from hushcount.library.surface import public
 from hushcount.library.surroundings import look_around
 from hushcount.model.queries import Verb
 
@@ -35,26 +36,38 @@ class Asked:
     options: Options
 
 
+@public("k", "counts")
 def count(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
-    """How many people have each item: of a column, of several, or of `day(column)`. See `Options` for all the rest."""
+    """How many people have each item: of a column, of several, or of `day(column)`.
+
+    Args:
+        source: a file, a frame (pandas, Polars, Arrow, Spark), a DuckDB relation, or the address of a table.
+        user: the column that says who a row belongs to: all rows of a person are protected together.
+        item: the column, or columns, whose values are counted; not with `text`.
+        **options: see below.
+    """
     return _release(Asked(question="count", source=source, user=user, item=item, options=options))
 
 
+@public()
 def top(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
     """The k items that most people have; `k` must be given."""
     return _release(Asked(question="top", source=source, user=user, item=item, options=options))
 
 
+@public("k", "counts")
 def vocab(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
     """Which items may be named at all, without counts."""
     return _release(Asked(question="vocab", source=source, user=user, item=item, options=options))
 
 
+@public("text", "ngrams", "max_items_per_user", "per_item_cap", "k", "counts")
 def people(source: object, *, user: str, **options: Unpack[Options]) -> Release:
     """How many people there are in all; `by` and `keys` for how many in each group of a public list."""
     return _release(Asked(question="people", source=source, user=user, item=None, options=options))
 
 
+@public()
 def estimate(
     source: object = None,
     *,
