@@ -91,12 +91,17 @@ class Release:
         return replace(self, items=self.items[order], counts=counts, low=low, high=high)
 
     def to_bytes(self) -> bytes:
-        """The release as bytes: what the ledger stores and gives again to the same question; an item is one text."""
+        """The release as bytes: what the ledger stores and gives again to the same question; an item is one text.
+
+        Without what the data is called: that may change, and whoever is given the bytes again is told its name of then.
+        """
+        receipt = asdict(self.receipt)
+        del receipt["dataset"]
         form = {
             "rows": {"item": self.items.tolist(), **self.numbers()},
             "cutoff": self.cutoff,
             "cost": self.cost.to_json(),
-            "receipt": asdict(self.receipt),
+            "receipt": receipt,
         }
         return json.dumps(form, ensure_ascii=True).encode()
 

@@ -17,6 +17,7 @@ from hushcount.accounting import zcdp
 from hushcount.app import receipts
 from hushcount.app.receipt import REFERENCE_DELTA, Receipt, best_epsilon, promise, question_words
 from hushcount.app.receipt_page import sizes
+from hushcount.app.release import Release
 from hushcount.model.costs import Concentrated, Cost, Failure
 
 RHOS = st.decimals("0.001", "2", places=4)
@@ -143,6 +144,16 @@ def test_a_receipt_knows_its_data_set(receipt):
     del form["dataset"]
     assert Receipt.from_form(form) == replace(receipt, dataset=None)
     assert "not in a catalog" in Receipt.from_form(form).to_html()
+
+
+def test_what_the_ledger_stores_names_no_data_set():
+    """Its bytes are the same whatever the data is called, and give the receipt without a name."""
+    rows = pa.table({"who": [f"w{n}" for n in range(300)], "what": ["tea"] * 300})
+    release = hushcount.count(rows, user="who", item="what", keys=["tea"], ledger=False)
+    named = replace(release, receipt=replace(release.receipt, dataset="shop"))
+
+    assert named.to_bytes() == release.to_bytes()
+    assert Release.from_bytes(named.to_bytes()).receipt == release.receipt
 
 
 def test_without_a_ledger_no_data_set_is_named():
