@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from hushcount.app.serving.questions.deriving import width_of_sum
+from hushcount.app.deriving import width_of_sum
 from hushcount.mechanisms.counts.gaussian_threshold import tail_above
 from hushcount.mechanisms.counts.tsgd import end_mass
 from hushcount.noise import enclosures
@@ -73,9 +73,9 @@ def test_sums_of_rows_with_wide_noise_take_bounded_memory(fresh):
 @pytest.mark.parametrize("widths", [(400,) * 1000, (50_000,) * 5, (10, 100_000, 100_000)])
 def test_a_coarse_sum_is_a_little_wider_and_never_narrower(monkeypatch, law, widths):
     """Several values taken together are no reason to promise more."""
-    monkeypatch.setattr("hushcount.app.serving.questions.deriving._FARTHEST", 2**24)
+    monkeypatch.setattr("hushcount.app.deriving._FARTHEST", 2**24)
     exact = width_of_sum.__wrapped__(law, widths, 0.95)
-    monkeypatch.setattr("hushcount.app.serving.questions.deriving._FARTHEST", 2**17)
+    monkeypatch.setattr("hushcount.app.deriving._FARTHEST", 2**17)
     coarse = width_of_sum.__wrapped__(law, widths, 0.95)
     assert exact <= coarse <= exact * 1.05
 

@@ -61,7 +61,7 @@ def test_no_greek_unless_asked(log):
         ("count", log, *ASK),
         ("top", log, *ASK, "-k", 3),
         ("vocab", log, *ASK),
-        ("count", "x", *ASK, "--dry-run"),
+        ("count", log, *ASK, "--dry-run"),
     ):
         output = run(*words).stdout
 
@@ -124,12 +124,47 @@ def test_plot_draws(log, tmp_path):
 
 
 @pytest.mark.parametrize("words", [("count",), ("top", "-k", 5), ("vocab",)])
-def test_dry_run_reads_no_data(words):
-    """--dry-run prices a question about a file that does not exist."""
-    output = run(words[0], "no-such-file.parquet", *words[1:], *ASK, "--dry-run").stdout
+def test_dry_run_reads_no_value(log, words, monkeypatch):
+    """--dry-run looks at the file's columns, says so, and asks the engine for nothing else."""
 
-    assert "No data was read" in output
+    def read(*_, **__):
+        raise AssertionError("a value was read")
+
+    for name in ("fingerprint", "sighting", "rows_identity", "histogram", "incidence"):
+        monkeypatch.setattr(f"hushcount.engines.duckdb.engine.DuckdbEngine.{name}", read)
+    output = run(words[0], log, *words[1:], *ASK, "--dry-run").stdout
+
+    assert "No value was read and nothing is charged. The file can be opened, and its columns fit." in output
     assert "one standard release" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ((*ASK, "--where", "colour = 'red'"), 2, "no column 'colour'"),
+        (("--user", "raeder", "--item", "article"), 2, "Did you mean 'reader'?"),
+    ],
+)
+def test_dry_run_finds_the_typo(log, words, code, told):
+    """What the question itself would be refused for is told by its rehearsal, in the same words."""
+    dry, wet = (run("count", log, *words, *more, code=code).stderr for more in (("--dry-run",), ()))
+
+    assert told in dry
+    assert dry.splitlines()[0] in wet
+    assert "no such file" in run("count", "no-such-file.parquet", *ASK, "--dry-run", code=3).stderr
+
+
+def test_dry_run_says_what_it_could_not_look_at(tmp_path):
+    """Keys of JSON are private, and a SQLite table would have to be copied: neither is told to fit."""
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"u": 1, "i": "a"}\n', encoding="utf-8")
+    with sqlite3.connect(tmp_path / "shop.sqlite") as database:
+        database.execute("CREATE TABLE orders (u, i)")
+    database.close()
+    asked = ("--user", "u", "--item", "i", "--dry-run")
+
+    assert "keys are private" in run("count", rows, *asked).stdout
+    assert "The data was not opened" in run("count", tmp_path / "shop.sqlite", *asked).stdout
 
 
 def test_budget_runs_out_with_a_way_out(log):
@@ -146,8 +181,16 @@ def test_budget_runs_out_with_a_way_out(log):
 
     assert result.exit_code == 4
     assert 9 <= paid <= 14
-    for words in ("left", "--preset cautious", "count of article per reader"):
-        assert words in result.stderr
+    lines = result.stderr.splitlines()
+    assert len(lines) <= 6
+    assert lines[0] == "hushcount: This question may cost 1 standard release; nothing was charged."
+    assert "standard releases left, renewed on" in lines[1]
+    assert "count of article per reader" in lines[2]
+    assert "To type: --preset cautious" in lines[-1]
+    assert max(map(len, lines)) < 200
+    form = json.loads(CliRunner().invoke(main, ["count", str(log), *ASK, "--fresh", "--json"]).stdout)["refused"]
+    assert form["lines"] == [lines[0].removeprefix("hushcount: "), *lines[1:-1]]
+    assert (form["releases"]["asked"], form["to_type"]) == (1.0, "--preset cautious")
     assert run("count", log, *ASK, "--quiet").stdout == first
     assert "Left for this data: 0." in run("count", log, *ASK, "--dry-run").stdout
 
@@ -216,6 +259,79 @@ def test_a_place_that_cannot_be_written_costs_nothing(log, tmp_path, words):
 
     assert "can be written to" in result.stderr
     assert "all of it" in run("count", log, *ASK, "--dry-run").stdout
+
+
+def test_receipts_are_listed_and_handed_on(log, tmp_path):
+    """The newest first, with the data set and the question in words; one of them as a page, printed or written."""
+    assert "No receipts" in run("receipt", "--list").stdout
+    run("count", log, *ASK, "--quiet")
+    found = json.loads(run("receipt", "--list", "--json").stdout)
+    listed = run("receipt", "--list").stdout.splitlines()
+    page = run("receipt", found[0]["id"], "--html").stdout
+    written = run("receipt", found[0]["id"], "--html", "--out", tmp_path / "receipt.html").stdout
+
+    assert len(listed) == 2
+    for words in (found[0]["id"], "log", "how many people have each article", "one standard release"):
+        assert words in listed[1]
+    assert page.startswith("<!doctype html>")
+    assert (tmp_path / "receipt.html").read_text(encoding="utf-8") == page
+    assert str(tmp_path / "receipt.html") in written
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "an id, or else --list"),
+        (("abc", "--list"), "an id, or else --list"),
+        (("--list", "--html"), "an id alone"),
+        (("abc", "--out", "x.html"), "unless --html"),
+        (("abc", "--html", "--json"), "without --json"),
+    ],
+)
+def test_a_receipt_refuses_what_it_would_not_use(words, told):
+    """With a word each."""
+    result = run("receipt", *words, code=2)
+
+    assert told in result.stderr
+
+
+def test_a_repeat_is_free_and_says_so(log):
+    """A price the first time, none the second, and a price again for new noise; as JSON, too."""
+    told = [run("top", log, *ASK, "-k", 3, *more).stdout for more in ((), (), ("--fresh",))]
+    forms = [json.loads(run("top", log, *ASK, "-k", number, "--json").stdout)["free"] for number in (3, 4, 4)]
+
+    assert ["Free: asked before." in text for text in told] == [False, True, False]
+    assert ["Price: " in text for text in told] == [True, False, True]
+    assert forms == [True, False, True]
+
+
+def test_an_empty_answer_names_what_is_free_to_look_at_first(log, tmp_path):
+    """The filter, spelling, case and dates before a larger price; the filter only where there is one."""
+    own = tmp_path / "own.csv"
+    own.write_text("u,i\n" + "".join(f"{n},item {n}\n" for n in range(50)), encoding="utf-8")
+    told = run("count", log, *ASK, "--where", "article = 'Harbour opens today'").stdout
+    reasons = [line.split(":")[0].strip() for line in told.splitlines() if line.startswith("  ")]
+
+    assert reasons == ["The filter", "The item", "Spelling and case", "Dates"]
+    assert told.index("Dates") < told.index("--preset")
+    assert "article = 'Harbour opens today'" in told
+    assert "The filter" not in run("count", own, "--user", "u", "--item", "i").stdout
+
+
+def test_where_nothing_fits_the_budget_is_what_to_look_at(log):
+    """With no releases at all there is no cheaper way, and what is left is none, not less."""
+    run("count", log, *ASK)
+    run("ledger", "limit", "--data", log, "--releases", "0.5")
+    result = run("count", log, *ASK, "--fresh", "--json", code=4)
+    refused = json.loads(result.stdout)["refused"]
+
+    assert refused["to_type"] == f"hushcount budget {log}"
+    assert "has 0 standard releases left" in result.stderr
+    assert refused["short"][0]["left"]["rho"] == "0"
+    assert refused["releases"]["left"] == 0
+    assert "-" not in run("budget", log, "--expert").stdout.partition("dataset left")[2].splitlines()[0].replace(
+        "e-", "e"
+    )
 
 
 def test_tables_of_a_database(tmp_path):

@@ -44,9 +44,9 @@ def test_both_faces_answer_alike(log, question, words, options):
     """Asked from Python and then at the command line: one charge, and every byte of rows and receipt is the same."""
     verb = getattr(hushcount, question)
     release = verb(log, user="reader", item="article", **options)
-    form = command(question, log, *ASK, *words, "--json")
+    form, columns = command(question, log, *ASK, *words, "--json"), release.to_dict()
 
-    assert form["rows"] == release.to_dict()
+    assert form["rows"] == [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     assert form["receipt"] == json.loads(release.receipt.to_json())
     (line,) = command("ledger", "report", "--json")
     assert line["questions"] == 1
@@ -54,11 +54,12 @@ def test_both_faces_answer_alike(log, question, words, options):
 
 @pytest.mark.parametrize("source", ["log.parquet", "never met.parquet"])
 def test_both_faces_tell_the_same_price(log, source):
-    """Before and without any data: the estimate is the same, and reads nothing."""
-    path = log.with_name(source)
-    price = hushcount.estimate(path, user="reader", item="article", question="top", k=5)
+    """The estimate of Python opens nothing; the command line looks at the columns too, and says so."""
+    price = hushcount.estimate(log.with_name(source), user="reader", item="article", question="top", k=5)
+    told = command("top", log, *ASK, "-k", 5, "--dry-run", "--json")
 
-    assert command("top", path, *ASK, "-k", 5, "--dry-run", "--json") == json.loads(json.dumps(estimate_form(price)))
+    assert told.pop("checked") == "The file can be opened, and its columns fit."
+    assert told == json.loads(json.dumps(estimate_form(price)))
 
 
 @pytest.mark.parametrize("founded", [(), ("--all-orders",)], ids=["usual orders", "all orders"])

@@ -89,8 +89,9 @@ def test_it_is_estimated(new):
 
 
 def test_it_is_priced_on_the_command_line(new, tmp_path):
-    """--dry-run says what it would cost and how far off it would be, and reads no data."""
-    words = ["count", str(tmp_path / "none.csv"), "--user", "person", "--item", "item", "--dry-run"]
+    """--dry-run says what it would cost and how far off it would be, and reads no value."""
+    rows = write_rows(tmp_path / "rows.csv")
+    words = ["count", str(rows), "--user", "person", "--item", "item", "--dry-run"]
     run = CliRunner().invoke(main, [*words, "--method", NAME, "--max-items-per-user", "1", "--json"])
 
     assert run.exit_code == 0, run.output

@@ -13,7 +13,7 @@ from hushcount.api.readable import kept_release, readable_release
 from hushcount.api.rendering import MEDIA, chosen_format, is_rendered, rendered, split_name
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import light
-from hushcount.app.serving.questions.deriving import LEVEL, derive
+from hushcount.app.deriving import LEVEL, derive
 from hushcount.app.serving.questions.releases import Answered, receipt_form
 from hushcount.model.tuples import join
 

@@ -147,14 +147,14 @@ def _paid(job: _Job, ledger: Ledger) -> Release:
     with noting(UNCHARGED, InvalidParameter):
         held = _reserved(job.call, ledger, ask)
     if isinstance(held, StoredRelease):
-        return _unpacked(held)
+        return _unpacked(held, dataset)
     # From here on the reservation is charged in full unless it is settled, whatever happens: data is about to be read.
     ledger.touch(held)
     with noting(HELD):
         release = _draw(job, held)
     job.call.read()
     settled = ledger.settle(held, release.cost, payload=release.to_bytes(), veiled=job.call.veiled)
-    return _unpacked(settled)
+    return _unpacked(settled, dataset)
 
 
 def hold_all(asked: Sequence[tuple[Request, Call]], engine: Engine, setting: Setting) -> None:
@@ -258,9 +258,19 @@ def _registered(job: _Job, ledger: Ledger) -> Dataset:
     return registered.dataset
 
 
-def _unpacked(stored: StoredRelease) -> Release:
-    """Only the ledger's bytes may leave: they are what was charged. Marked where limits are only tracked."""
-    return replace(Release.from_bytes(stored.payload), enforced=stored.mode == "enforce", population=stored.entity)
+def _unpacked(stored: StoredRelease, dataset: Dataset) -> Release:
+    """Only the ledger's bytes may leave: they are what was charged. Marked where limits are only tracked.
+
+    They do not hold what the data is called: it may be renamed, and who is given them knows it by its name of today.
+    """
+    release = Release.from_bytes(stored.payload)
+    return replace(
+        release,
+        receipt=replace(release.receipt, dataset=dataset.name),
+        enforced=stored.mode == "enforce",
+        population=stored.entity,
+        free=stored.charged == Spent(),
+    )
 
 
 def _draw(job: _Job, held: Reservation | None = None) -> Release:

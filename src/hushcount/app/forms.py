@@ -6,6 +6,7 @@ Amounts that count are exact and so texts; amounts to look at are numbers. An in
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 from hushcount.accounting.spent import Spent
@@ -18,6 +19,7 @@ from hushcount.app.words import in_releases, room
 from hushcount.ledger.catalog import ColumnFacts, Dataset
 from hushcount.ledger.ledger import Balance, Refusal
 from hushcount.ledger.limits import Limit, Rounding, show
+from hushcount.ledger.refusal import to_text
 from hushcount.ledger.windows import renewal
 from hushcount.model.budgets import STANDARD
 
@@ -30,7 +32,9 @@ def amounts_of(balance: Balance) -> list[tuple[str, Spent, Rounding]]:
         ("ever", balance.lifetime, "up"),
     ]
     if balance.limit is not None and balance.left is not None:
-        amounts += [("limit", balance.limit.ceiling, "down"), ("left", balance.left, "down")]
+        # A limit that was cut below what was spent leaves nothing, and not less than that.
+        left = Spent(rho=max(Decimal(0), balance.left.rho), delta=max(Decimal(0), balance.left.delta))
+        amounts += [("limit", balance.limit.ceiling, "down"), ("left", left, "down")]
     return amounts
 
 
@@ -97,6 +101,11 @@ def deed_form(deed: Deed) -> dict[str, Any]:
 def refusal_form(refusal: Refusal) -> dict[str, Any]:
     """Why a question was refused, and what can be done."""
     return {
+        "lines": to_text(refusal).splitlines(),
+        "releases": {
+            "asked": in_releases(refusal.asked),
+            "left": min((room(one.left, one.limit) for one in refusal.short if one.left and one.limit), default=0.0),
+        },
         "asked": _exact(refusal.asked),
         "charged": _exact(Spent()),
         "short": [balance_form(balance) for balance in refusal.short],

@@ -18,7 +18,9 @@ from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.accountant import Accountant
 from hushcount.app.items import column_names
 from hushcount.app.planning import Planned
-from hushcount.mechanisms import table
+from hushcount.app.receipt_page import Page, safe, table, to_html
+from hushcount.app.words import price_words
+from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.amounts import Number
 from hushcount.model.costs import EVERY_ORDER, Cost
 from hushcount.model.outcomes import Outcome
@@ -26,9 +28,10 @@ from hushcount.model.outcomes import Outcome
 _SIGNIFICANT = 4
 # Where every receipt states its epsilon, so that they can be compared: ten times the delta of a standard release.
 REFERENCE_DELTA = Decimal("1e-5")
+_NOT_PRIVATE = "NOT PRIVATE: the noise came from a fixed test seed."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Receipt:
     """Everything that a reader of the release may want to know, and nothing that was not released.
 
@@ -42,6 +45,8 @@ class Receipt:
     are then of what was counted, and the true ones may be larger.
 
     `columns` are the names of the item's columns in the answer, as they are in the data.
+
+    `dataset` is what the catalog calls the data, to whoever was given the release; None where nobody keeps count.
 
     `noise_scale` is there if all rows have the same, `shown_above` if rows had to exceed a threshold to be shown.
     """
@@ -77,6 +82,17 @@ class Receipt:
     order: float | None = None
     columns: tuple[str, ...] = ("item",)
     left_out: bool = False
+    dataset: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Receipt {self.id}: {_asked(self)}, {self.made[:10]}>"
+
+    def _repr_html_(self) -> str:
+        return f"<div style='max-width:48em'><b>Receipt {safe(self.id)}</b>{table(_facts(self))}</div>"
+
+    def to_html(self) -> str:
+        """The receipt as a page by itself, to hand on: no script, nothing from elsewhere, light and dark."""
+        return to_html(_page(self))
 
     def to_json(self) -> str:
         """The receipt as JSON text, keys in a fixed order."""
@@ -91,7 +107,7 @@ class Receipt:
     def from_form(form: Mapping[str, Any]) -> Receipt:
         """The receipt of a form; what later versions add is left out, and what earlier ones did not say is not said."""
         unsaid = {"charged_rho": form.get("rho"), "charged_delta": form.get("delta")} | dict.fromkeys(
-            ("noise_scale", "noise_bound", "shown_above", "remark", "order")
+            ("noise_scale", "noise_bound", "shown_above", "remark", "order", "dataset")
         )
         said = {**unsaid, **form, "columns": tuple(form.get("columns", ("item",)))}
         said.setdefault("left_out", said["max_items_per_user"] is not None)
@@ -148,6 +164,113 @@ def _leaves_out(planned: Planned) -> bool:
     return bound is not None and (public is None or bound < len(public))
 
 
+def _page(receipt: Receipt) -> Page:
+    known = "" if receipt.order is None else f", known for Rényi orders up to {receipt.order:g}"
+    return Page(
+        title=f"Receipt {receipt.id}",
+        warning="" if receipt.private else _NOT_PRIVATE,
+        facts=_facts(receipt),
+        protected=protection_sentence(receipt),
+        left_out=_left_out(receipt),
+        promise=[
+            ("Epsilon", f"{receipt.epsilon:.4g} at delta = {receipt.epsilon_delta:.4g}"),
+            ("As zCDP", f"rho = {receipt.rho}, delta = {receipt.delta}{known}"),
+            ("Charged", f"rho = {receipt.charged_rho}, delta = {receipt.charged_delta}"),
+        ],
+        comparison=comparison_sentence(receipt),
+        reference=REFERENCE_DELTA,
+    )
+
+
+def _facts(receipt: Receipt) -> list[tuple[str, str]]:
+    """What was asked of what, and when."""
+    return [
+        ("Date", made_words(receipt)),
+        ("Data set", receipt.dataset or "not in a catalog"),
+        ("Question", question_words(receipt)),
+        ("Item", receipt.item),
+        ("Columns of the answer", ", ".join(receipt.columns) or "none beside the number"),
+        ("Person column", receipt.user),
+        ("Rows", f"only those with {receipt.where}" if receipt.where else "all"),
+        ("Method", f"{receipt.mechanism}, version {receipt.mechanism_version}"),
+        ("Price", price_words(float(receipt.charged_rho))),
+    ]
+
+
+def _left_out(receipt: Receipt) -> list[str]:
+    """What is not in the answer, in sentences."""
+    said = [f"Only rows with {receipt.where} were counted."] if receipt.where else []
+    if receipt.left_out:
+        said.append(_bound_sentence(receipt))
+    if receipt.cutoff is not None:
+        said.append(cutoff_sentence(receipt))
+    if receipt.remark:
+        said.append(receipt.remark)
+    return [*said, "How many items were left out, and the true counts, were not released."]
+
+
+def question_words(receipt: Receipt) -> str:
+    """What was asked, in plain words."""
+    if receipt.question == "count" and not receipt.columns:
+        return "how many people there are"
+    if receipt.question == "count" and receipt.per_item_cap > 1:
+        return f"how often {receipt.item} occurs, of each person at most {receipt.per_item_cap:,} times"
+    return {
+        "count": f"how many people have each {receipt.item}",
+        "top": f"which {receipt.item} most people have",
+        "vocab": f"which {receipt.item} may be named",
+    }.get(receipt.question, _asked(receipt))
+
+
+def _asked(receipt: Receipt) -> str:
+    """As the ledger's history calls it."""
+    return f"{receipt.question} of {receipt.item} per {receipt.user}"
+
+
+def made_words(receipt: Receipt) -> str:
+    """When it was made, in words; as it is written where that is no moment."""
+    try:
+        return f"{datetime.fromisoformat(receipt.made):%d %B %Y, %H:%M %Z}".strip()
+    except ValueError:
+        return receipt.made
+
+
+def protection_sentence(receipt: Receipt) -> str:
+    """Who is protected, and how."""
+    return (
+        f"Each person in column '{receipt.user}', with all of their rows, is protected: the answer would be almost as "
+        "likely had that person not been in the data."
+    )
+
+
+def _bound_sentence(receipt: Receipt) -> str:
+    """What a bound left out; the receipt must have one."""
+    bound = receipt.max_items_per_user
+    items = "one item" if bound == 1 else f"{bound:,} items"
+    if receipt.question == "vocab":
+        return f"At most {items} of each person were looked at, chosen at random."
+    return (
+        f"At most {items} of each person were counted, chosen at random, and the numbers and intervals are of these: "
+        "where people have more, the true numbers are larger."
+    )
+
+
+def comparison_sentence(receipt: Receipt) -> str:
+    """Whether its epsilon may be held beside those of other receipts."""
+    reference = f"delta = {float(REFERENCE_DELTA):g}"
+    if receipt.epsilon_delta > float(REFERENCE_DELTA):
+        return (
+            f"Its own delta of {receipt.delta} leaves no epsilon at {reference}, where other receipts state theirs: it "
+            "promises less than they do, whatever its epsilon."
+        )
+    if receipt.order is not None:
+        return (
+            f"Every receipt states epsilon at {reference}. This promise is known for Rényi orders up to "
+            f"{receipt.order:g} only, so that its epsilon stays up however little is spent."
+        )
+    return f"Every receipt states epsilon at {reference}, so that they can be compared: a smaller one promises more."
+
+
 def interval_sentence(receipt: Receipt) -> str:
     """What the ends of the intervals hold, and of what."""
     if not receipt.left_out:
@@ -183,7 +306,7 @@ def cutoff_label(receipt: Receipt) -> str:
 
 
 def _is(receipt: Receipt, what: Literal["weighs", "from_boundary"]) -> bool:
-    return receipt.mechanism in {mechanism.name for mechanism in table.MECHANISMS if getattr(mechanism, what)}
+    return receipt.mechanism in {mechanism.name for mechanism in MECHANISMS if getattr(mechanism, what)}
 
 
 @lru_cache(maxsize=1024, typed=True)
@@ -207,11 +330,12 @@ class Promise:
 def promise(cost: Cost) -> Promise:
     """The guarantee of a plan's cost, whatever its run will give.
 
-    Epsilon is stated at the reference delta, the same for all. Where the plan's own delta leaves no room below that,
-    at twice its own: at a smaller one there is none.
+    Epsilon is stated at the reference delta, the same for all whose own delta is below it: of two such costs the
+    cheaper never has the larger epsilon. Where the plan's own delta is no smaller there is none at the reference, and
+    it is stated at twice its own; the receipt then says that it cannot be compared.
     """
     spent = zcdp.spent(cost)
-    total = REFERENCE_DELTA if 2 * spent.delta <= REFERENCE_DELTA else min(2 * spent.delta, (1 + spent.delta) / 2)
+    total = REFERENCE_DELTA if spent.delta < REFERENCE_DELTA else min(2 * spent.delta, (1 + spent.delta) / 2)
     epsilon = float(_short(Decimal(best_epsilon(cost, total))))
     return Promise(rho=spent.rho, delta=spent.delta, epsilon=epsilon, epsilon_delta=total)
 
@@ -237,30 +361,22 @@ def _short(value: Decimal) -> str:
 
 
 def _sentences(receipt: Receipt, *, numbers: bool) -> list[str]:
-    people = f"Each person in column '{receipt.user}', with all of their rows, is protected"
+    of = "" if receipt.dataset is None else f", in the data set '{receipt.dataset}'"
     lines = [
-        f"{people}: the answer would be almost as likely had that person not been in the data.",
+        f"Receipt {receipt.id}, {made_words(receipt)}: {question_words(receipt)}{of}.",
+        protection_sentence(receipt),
         f"It was made by '{receipt.mechanism}' ({receipt.reason.partition(': ')[2]}).",
     ]
     if numbers:
         known = "" if receipt.order is None else f", known for Renyi orders up to {receipt.order:g}"
         lines.append(f"Promised before any data was read: rho = {receipt.rho} and delta = {receipt.delta}{known}.")
         lines.append(f"That means (epsilon, delta) = ({receipt.epsilon:.4g}, {receipt.epsilon_delta:.4g}).")
+        if receipt.epsilon_delta > float(REFERENCE_DELTA):
+            lines.append(comparison_sentence(receipt))
         lines.append(f"Charged for it: rho = {receipt.charged_rho} and delta = {receipt.charged_delta}.")
-    if receipt.where:
-        lines.append(f"Only rows with {receipt.where} were counted.")
-    if receipt.left_out:
-        lines.append(
-            f"At most {receipt.max_items_per_user:,} items of each person were counted, chosen at random, and the "
-            "numbers and intervals are of these: where people have more, the true numbers are larger."
-        )
-    if receipt.cutoff is not None:
-        lines.append(cutoff_sentence(receipt))
-    if receipt.remark:
-        lines.append(receipt.remark)
-    lines.append("How many items were left out, and the true counts, were not released.")
+    lines += _left_out(receipt)
     if receipt.consistent:
         lines.append("The same question on the same data gives this same answer.")
     if not receipt.private:
-        lines.append("NOT PRIVATE: the noise came from a fixed test seed.")
+        lines.append(_NOT_PRIVATE)
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from hushcount.app.receipt import Receipt
@@ -19,6 +20,16 @@ def keep(receipt: Receipt, folder: Path | None) -> Path | None:
     except OSError:
         return None
     return path
+
+
+def listed(folder: Path) -> list[Receipt]:
+    """All that are kept and can be read, the newest first."""
+    found = []
+    for path in folder.glob("*.json"):
+        # One that somebody edited, or that a later version wrote, must not hide all others.
+        with suppress(OSError, ValueError, TypeError, LookupError):
+            found.append(Receipt.from_json(path.read_text(encoding="utf-8")))
+    return sorted(found, key=lambda receipt: (receipt.made, receipt.id), reverse=True)
 
 
 def find(receipt_id: str, folder: Path) -> Receipt:

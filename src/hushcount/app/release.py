@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hushcount.app.receipt import Receipt
+from hushcount.app.receipt import Receipt, cutoff_sentence, interval_sentence, question_words
+from hushcount.app.words import price_words
 from hushcount.errors import InvalidParameter, MissingExtra
 from hushcount.model.costs import Cost
 from hushcount.model.inputs import Int64s, Items
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
 _ROWS_IN_CARD = 20
 _NUMBERS = ("count", "low", "high")
+_HEADINGS = {"count": "people", "low": "at least", "high": "at most"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
     """Released rows and what there is to know about them.
 
@@ -40,6 +42,7 @@ class Release:
         enforced: False if a limit was only tracked, so that this answer was given whatever it cost.
         notes: what was done on the way that a person should know, such as a new data set; no part of the answer.
         population: whose account paid; None where nobody keeps count.
+        free: True if it was asked and paid for before, so that nothing was charged for this call.
     """
 
     items: Items
@@ -52,9 +55,14 @@ class Release:
     enforced: bool = True
     notes: tuple[str, ...] = ()
     population: str | None = None
+    free: bool = False
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        rows = f"{len(self):,} row{'' if len(self) == 1 else 's'}"
+        return f"<Release: {rows}, {question_words(self.receipt)}, receipt {self.receipt.id}>"
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns by name: those of the item as they are in the data, and where there are counts count, low and high.
@@ -83,12 +91,17 @@ class Release:
         return replace(self, items=self.items[order], counts=counts, low=low, high=high)
 
     def to_bytes(self) -> bytes:
-        """The release as bytes: what the ledger stores and gives again to the same question; an item is one text."""
+        """The release as bytes: what the ledger stores and gives again to the same question; an item is one text.
+
+        Without what the data is called: that may change, and whoever is given the bytes again is told its name of then.
+        """
+        receipt = asdict(self.receipt)
+        del receipt["dataset"]
         form = {
             "rows": {"item": self.items.tolist(), **self.numbers()},
             "cutoff": self.cutoff,
             "cost": self.cost.to_json(),
-            "receipt": asdict(self.receipt),
+            "receipt": receipt,
         }
         return json.dumps(form, ensure_ascii=True).encode()
 
@@ -135,14 +148,18 @@ class Release:
 
     def _repr_html_(self) -> str:
         columns = self.to_dict()
-        head = "".join(f"<th style='{_side(name)}'>{html.escape(name)}</th>" for name in columns)
+        head = "".join(f"<th style='{_side(name)}'>{html.escape(_HEADINGS.get(name, name))}</th>" for name in columns)
         rows = [
             "<tr>" + "".join(map(_cell, columns, row)) + "</tr>"
             for row in list(zip(*columns.values(), strict=True))[:_ROWS_IN_CARD]
         ]
         more = len(self) - len(rows)
         rest = f"<p>and {more:,} more rows</p>" if more > 0 else ""
-        text = html.escape(self.receipt.to_text())
+        said = [] if self.counts is None else [interval_sentence(self.receipt)]
+        said += [] if self.cutoff is None else [cutoff_sentence(self.receipt)]
+        said.append("Free: asked before." if self.free else f"Price: {price_words(float(self.receipt.charged_rho))}.")
+        said.append(f"Receipt {self.receipt.id}: .receipt")
+        text = html.escape(" ".join(said))
         return f"<div><table><tr>{head}</tr>{''.join(rows)}</table>{rest}<p style='max-width:48em'>{text}</p></div>"
 
 

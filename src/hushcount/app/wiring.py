@@ -13,7 +13,7 @@ from hushcount.app.paths import paths_of
 from hushcount.app.secret import Secret, load_secret
 from hushcount.app.setting import Places, Setting
 from hushcount.engines.engine import Engine
-from hushcount.engines.sources import is_address, is_pinot, is_spark
+from hushcount.engines.sources import Database, Files, is_address, is_pinot, is_spark, recognise
 from hushcount.errors import InvalidParameter, LedgerUnavailable
 from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import Ledger
@@ -224,6 +224,25 @@ def open_engine(
     from hushcount.engines.duckdb.engine import open_duckdb
 
     return open_duckdb(source, table=table)
+
+
+def open_header(source: object, engine: str | None = None, *, table: str | None = None) -> Engine | None:
+    """Open a source for its columns alone; None where opening would copy rows, or start machines.
+
+    Args:
+        source: the data.
+        engine: a name, as in `open_engine`.
+        table: one of several tables in a database.
+    """
+    if is_spark(source) or is_pinot(source) or engine not in {None, "duckdb"}:
+        return None
+    if callable(getattr(source, "histogram", None)):
+        return cast("Engine", source)
+    match recognise(source, table):
+        case Files() | Database(program="duckdb"):
+            return open_engine(source, engine, table=table)
+        case _:
+            return None
 
 
 def _open_spark(source: object, engine: str, table: str | None, master: str | None) -> Engine:

@@ -56,6 +56,16 @@ def standard_releases(count: float) -> str:
     return f"{count:.3g} standard release{'' if count == 1 else 's'}"
 
 
+def price_words(rho: float) -> str:
+    """A price in standard releases."""
+    return about(rho / float(STANDARD.rho))
+
+
+def about(releases: float) -> str:
+    """About so many standard releases: two digits are enough for a price."""
+    return "one standard release" if 0.95 <= releases <= 1.0001 else f"{releases:.2g} standard releases"
+
+
 def whose(rule: Account) -> str:
     """Whose limit it is, in a few words."""
     data = "every data set" if rule.entity == EVERY else "this data set"

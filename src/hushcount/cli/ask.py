@@ -59,14 +59,16 @@ def _ask(question: Verb, given: dict[str, Any]) -> None:
         from hushcount.cli import render
         from hushcount.cli.stages import Stages
         from hushcount.cli.standard_input import as_file
-        from hushcount.library.questions import Asked, ask, price
+        from hushcount.library.questions import Asked, ask, check, price
 
         options = library_options(given)
         asked = Asked(
             question=question, source=given["file"], user=given["user"], item=items_of(given), options=options
         )
         if given["dry_run"]:
-            render.show_estimate(*price(asked), given)
+            # What comes in can be read only once, and is not read for a price.
+            looked = False if given["file"] == "-" else check(asked)
+            render.show_estimate(*price(asked), given, looked=looked)
             return
         render.check_outputs(given)
         render.warn_of_row_id(given["user"])

@@ -101,20 +101,24 @@ def _charged(error: BaseException) -> str:
 
 def _tell(error: errors.HushcountError, *, as_json: bool) -> None:
     """The error in its own words, whether anything was charged, and what to type."""
-    click.echo(" ".join([f"hushcount: {error}", *getattr(error, "__notes__", [])]), err=True)
-    if words := hint(error):
-        click.echo(f"To type: {words}", err=True)
+    from hushcount.cli.render import printable
+
+    words = " ".join([f"hushcount: {error}", *getattr(error, "__notes__", [])])
+    for line in words.splitlines():
+        click.echo(printable(line), err=True)
+    if typed := hint(error):
+        click.echo(f"To type: {typed}", err=True)
     if as_json and isinstance(error, errors.BudgetExhausted):
-        _show_refusal(error)
+        _show_refusal(error, typed)
 
 
-def _show_refusal(error: errors.BudgetExhausted) -> None:
+def _show_refusal(error: errors.BudgetExhausted, typed: str) -> None:
     from hushcount.app.forms import refusal_form
     from hushcount.cli.render import show_json
     from hushcount.ledger.ledger import Refusal
 
     if isinstance(error.refusal, Refusal):
-        show_json({"refused": refusal_form(error.refusal)})
+        show_json({"refused": {**refusal_form(error.refusal), "to_type": typed}})
     elif isinstance(error.refusal, Mapping):
         # A service's, which is a form already.
         show_json({"refused": dict(error.refusal)})

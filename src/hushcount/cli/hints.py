@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from hushcount import errors
 
 # Options as they are typed, by the name that the library has for them.
@@ -55,12 +57,21 @@ def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each ki
             return "--ledger PLACE"
         case errors.BudgetExhausted(refusal=Refusal(variant=Variant(change=change))):
             return _as_options(change)
+        case errors.BudgetExhausted(refusal=Refusal()):
+            return f"hushcount budget {_file()}"
         case errors.BudgetExhausted(refusal={"would_fit": [{"change": {} as sent}, *_]}):
             return _as_options(sent)
         case errors.InvalidParameter(name=name):
             return _OPTIONS.get(name, "")
         case _:
             return ""
+
+
+def _file() -> str:
+    """The data as it was typed."""
+    context = click.get_current_context(silent=True)
+    named = None if context is None else context.params.get("file")
+    return shlex.quote(str(named)) if named else "FILE"
 
 
 def _as_options(change: Mapping[Any, Any]) -> str:

@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from hushcount.app.estimating import Estimate
+    from hushcount.app.receipt import Receipt
     from hushcount.app.release import Release
     from hushcount.ledger.ledger import Balance
 
@@ -63,7 +64,8 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         receipt = json.loads(release.receipt.to_json())
         columns = release.to_dict()
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        show_json({"schema": _SCHEMA, "rows": rows, "receipt": receipt, "enforced": release.enforced})
+        told = {"receipt": receipt, "enforced": release.enforced, "free": release.free}
+        show_json({"schema": _SCHEMA, "rows": rows, **told})
     elif given["quiet"]:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(printable(str(cell)) for cell in row))
@@ -93,6 +95,7 @@ def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
 def summary(release: Release, given: dict[str, Any]) -> list[str]:
     """The sentences under a table."""
     from hushcount.app.receipt import cutoff_sentence, interval_sentence
+    from hushcount.app.words import price_words
 
     receipt = release.receipt
     lines = [""]
@@ -100,9 +103,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     if more > 0:
         lines.append(f"and {more:,} more; write --out FILE to keep them all, or --rows {len(release)} to see them.")
     if not len(release):
-        lines.append(
-            "Nothing could be shown at this price: too few people share any one item. A larger --preset shows more."
-        )
+        lines += _nothing(receipt)
     if release.counts is not None:
         lines.append(interval_sentence(receipt))
     if release.counts is not None and bool((release.counts <= 0).any()):
@@ -114,12 +115,30 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     lines += _more(release)
     if not release.enforced:
         lines.append("Given without a limit: spending on this data is only tracked.")
-    lines.append(f"Price: {price(float(receipt.charged_rho))}. Receipt: hushcount receipt {receipt.id}")
+    paid = "Free: asked before" if release.free else f"Price: {price_words(float(receipt.charged_rho))}"
+    lines.append(f"{paid}. Receipt: hushcount receipt {receipt.id}")
     return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
+
+
+def _nothing(receipt: Receipt) -> list[str]:
+    """Why there may be no row at all: what is free to look at first, and what costs more last."""
+    item, where = printable(receipt.item), printable(receipt.where or "")
+    reasons = [f"The item: is {item} what you mean? A column that differs in every row has nothing to share."]
+    reasons.append("Spelling and case: --trim and --lower make one item of texts that differ by spaces or capitals.")
+    if where:
+        reasons.insert(0, f"The filter: does any row have {where}? Texts must be spelt as in the data, capitals too.")
+    if where or "(" in item:
+        reasons.append("Dates: in a filter date('2026-01-31'), and --date-format where those of the item are not ISO.")
+    return [
+        "Nothing could be shown. Look at these before you pay more:",
+        *(f"  {reason}" for reason in reasons),
+        "If all of that is right, too few people share any one item: a larger --preset shows more.",
+    ]
 
 
 def _more(release: Release) -> list[str]:
     """The one change that would show more, or more of the truth, and its price."""
+    from hushcount.app.words import price_words
     from hushcount.model.budgets import PRESETS
 
     receipt = release.receipt
@@ -133,7 +152,7 @@ def _more(release: Release) -> list[str]:
     rho = float(PRESETS[dearer[0]])
     # Noise, and with it every threshold, goes by the root of what is spent.
     about = receipt.cutoff * (float(receipt.rho) / rho) ** 0.5
-    return [f"--preset {dearer[0]} would go down to about {about:,.0f} instead, for {price(rho)}."]
+    return [f"--preset {dearer[0]} would go down to about {about:,.0f} instead, for {price_words(rho)}."]
 
 
 def printable(text: str) -> str:
@@ -168,28 +187,24 @@ def show_balance(balance: Balance | None) -> None:
     click.echo(f"Left for this data: {left:.3g} standard releases this {balance.limit.window}{renews}.")
 
 
-def price(rho: float) -> str:
-    """A price in releases of the standard size."""
-    from hushcount.model.budgets import STANDARD
+def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any], *, looked: str) -> None:
+    """Print what a question would cost, how accurate it would be, and what is left for the data.
 
-    return releases(rho / float(STANDARD.rho))
-
-
-def releases(times: float) -> str:
-    """So many releases of the standard size."""
-    return "one standard release" if 0.95 <= times <= 1.0001 else f"{times:.2g} standard releases"
-
-
-def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any]) -> None:
-    """Print what a question would cost, how accurate it would be, and what is left for the data."""
+    Args:
+        estimate: the price.
+        left: what is left.
+        given: the options.
+        looked: what was looked at, in a sentence.
+    """
     from hushcount.app.forms import estimate_form
+    from hushcount.app.words import price_words
 
     expectation = estimate.expectation
     if given["as_json"]:
-        show_json(estimate_form(estimate))
+        show_json({**estimate_form(estimate), "checked": looked})
         return
-    click.echo("No data was read. This question")
-    click.echo(f"  costs at most {price(estimate.rho)};")
+    click.echo(f"No value was read and nothing is charged. {looked}\nThis question")
+    click.echo(f"  costs at most {price_words(estimate.rho)};")
     click.echo(f"  is answered by {estimate.planned.reason};")
     if expectation.give_or_take is not None:
         click.echo(f"  gives counts that are right give or take {expectation.give_or_take:,} people, 95 times in 100;")

@@ -104,13 +104,14 @@ def _keep(receipt: Receipt) -> None:
 
 
 def _show_estimate(estimate: Estimate, given: dict[str, Any]) -> None:
-    from hushcount.cli.render import printable, releases, show_json
+    from hushcount.app.words import about
+    from hushcount.cli.render import printable, show_json
 
     if given["as_json"]:
         show_json(estimate.to_dict())
         return
     click.echo("No data was read. This question")
-    click.echo(f"  costs at most {releases(estimate.releases)};")
+    click.echo(f"  costs at most {about(estimate.releases)};")
     method = estimate.method
     if method.get("name"):
         click.echo(printable(f"  is answered by {method.get('reason') or method['name']};"))

@@ -15,10 +15,13 @@ from hushcount.ledger.ledger import Ask, Balance, Owned, Refusal, Spender, Varia
 from hushcount.ledger.standing import owners
 from hushcount.ledger.store import Row
 from hushcount.ledger.windows import moment
+from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Cost
 
 _LOOKED_AT = 50
 _SHOWN = 5
+# So many of them are named in words, which are cut here: a filter may fill a screen.
+_NAMED, _WORDS = 2, 60
 _ZERO, _NEVER = Decimal(0), Decimal("Infinity")
 _CHARGE = "analyst, what, charged_rho, charged_delta, cost, state, made"
 
@@ -85,7 +88,7 @@ def _way(one: Variant | Way) -> Way:
 def error(refusal: Refusal) -> BudgetExhausted:
     """The refusal as an error, in words."""
     balance = refusal.short[0]
-    left = balance.left or Spent()
+    left = _least(balance)
     by_rho = refusal.asked.rho > left.rho
     asked, have = (refusal.asked.rho, left.rho) if by_rho else (refusal.asked.delta, left.delta)
     what = f"{'rho' if by_rho else 'delta'} of {balance.account}"
@@ -93,34 +96,83 @@ def error(refusal: Refusal) -> BudgetExhausted:
 
 
 def to_text(refusal: Refusal) -> str:
-    """The refusal in sentences."""
+    """The refusal in at most five short lines, told in standard releases."""
     asked = refusal.asked
-    lines = [f"This query may cost rho = {_up(asked.rho)} and delta = {_up(asked.delta)}; nothing was charged."]
-    for balance in refusal.short:
-        left = balance.left or Spent()
-        lines.append(f"The {balance.account} has rho = {_down(left.rho)} and delta = {_down(left.delta)} left.")
-    if refusal.spenders:
-        spent = "; ".join(
-            f"{s.analyst}: {s.what or 'a query'}, rho = {_up(s.spent.rho)}, {s.when:%Y-%m-%d %H:%M}"
-            for s in refusal.spenders
-        )
-        lines.append(f"Spent lately by {spent}.")
-    if refusal.others != Spent():
-        lines.append(f"Others spent rho = {_up(refusal.others.rho)} lately.")
+    lines = [
+        f"This question may cost {_releases(asked.rho, ROUND_CEILING)}; nothing was charged.",
+        f"{_sentence('; '.join(_has(balance, asked) for balance in refusal.short))}{_renewed(refusal)}",
+        _spent(refusal),
+        _fits(refusal),
+        _ways_out(refusal),
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def _least(balance: Balance) -> Spent:
+    """What an account has left; of one whose limit was cut below what was spent, nothing."""
+    left = balance.left or Spent()
+    return Spent(rho=max(_ZERO, left.rho), delta=max(_ZERO, left.delta))
+
+
+def _has(balance: Balance, asked: Spent) -> str:
+    """What an account has left of what is short there."""
+    left = _least(balance)
+    if asked.rho > left.rho:
+        return f"the {balance.account} has {_releases(left.rho, ROUND_FLOOR)} left"
+    # It is the other half of a price, and releases would not tell it.
+    needed, have = _short(asked.delta, ROUND_CEILING), _short(left.delta, ROUND_FLOOR)
+    return f"the {balance.account} has a delta of {have} left, and {needed} is needed"
+
+
+def _renewed(refusal: Refusal) -> str:
     if refusal.renews is not None:
-        lines.append(f"It renews on {refusal.renews:%Y-%m-%d %H:%M} UTC.")
-    elif any(balance.limit is not None and balance.limit.window == "none" for balance in refusal.short):
-        lines.append("It is never renewed.")
+        return f", renewed on {refusal.renews:%Y-%m-%d %H:%M} UTC."
+    never = any(balance.limit is not None and balance.limit.window == "none" for balance in refusal.short)
+    return ", never renewed." if never else "."
+
+
+def _spent(refusal: Refusal) -> str:
+    """The dearest charges, and what all others come to."""
+    named, rest = refusal.spenders[:_NAMED], refusal.spenders[_NAMED:]
+    said = [
+        f"{_number(one.spent.rho, ROUND_CEILING)} by {one.analyst} "
+        f"({_brief(one.what or 'a question')}, {one.when:%Y-%m-%d})"
+        for one in named
+    ]
+    if rest:
+        amount = _number(sum((one.spent.rho for one in rest), _ZERO), ROUND_CEILING)
+        said.append(f"{amount} in {len(rest)} more")
+    if refusal.others != Spent():
+        said.append(f"{_number(refusal.others.rho, ROUND_CEILING)} by others")
+    return f"Spent lately: {'; '.join(said)}." if said else ""
+
+
+def _fits(refusal: Refusal) -> str:
     if refusal.variant is not None:
-        lines.append(f"This would fit: {refusal.variant}.")
-    elif refusal.room.rho > 0:
-        lines.append(f"A query of at most rho = {_down(refusal.room.rho)} would fit.")
+        return f"This would fit: {refusal.variant}."
+    if refusal.room.rho > 0:
+        return f"A question of at most {_releases(refusal.room.rho, ROUND_FLOOR)} would fit."
+    return ""
+
+
+def _ways_out(refusal: Refusal) -> str:
+    """What is theirs already, and whom to ask."""
+    said = []
     if refusal.stored:
-        found = ", ".join(f"{one.number} ({one.what or 'no words given'})" for one in refusal.stored)
-        lines.append(f"Already yours, for free: release {found}.")
+        # Of one question asked anew each time there may be several, all in the same words.
+        words = dict.fromkeys(_brief(one.what or "a question") for one in refusal.stored)
+        said.append(f"Yours already, and free: {'; '.join(words)}.")
     if refusal.ask_whom:
-        lines.append(f"To raise the limit, ask {', '.join(refusal.ask_whom)}.")
-    return " ".join(lines)
+        said.append(f"To raise the limit, ask {', '.join(refusal.ask_whom)}.")
+    return " ".join(said)
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _brief(what: str) -> str:
+    return what if len(what) <= _WORDS else f"{what[: _WORDS - 1]}…"
 
 
 def _room(balances: Iterable[Balance]) -> Spent:
@@ -196,13 +248,15 @@ def _keys(book: Book, analyst: str) -> dict[int, str]:
     return {answer: key for answer, key in found if answer is not None}
 
 
-def _up(value: Decimal) -> str:
-    return _short(value, ROUND_CEILING)
+def _releases(rho: Decimal, rounding: str) -> str:
+    """So many standard releases."""
+    number = _number(rho, rounding)
+    return f"{number} standard release{'' if number == '1' else 's'}"
 
 
-def _down(value: Decimal) -> str:
-    return _short(value, ROUND_FLOOR)
+def _number(rho: Decimal, rounding: str) -> str:
+    return _short(rho / STANDARD.rho, rounding)
 
 
 def _short(value: Decimal, rounding: str) -> str:
-    return f"{float(Context(prec=4, rounding=rounding).plus(value)):g}"
+    return f"{float(Context(prec=3, rounding=rounding).plus(value)):g}"

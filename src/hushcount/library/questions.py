@@ -15,11 +15,14 @@ from hushcount.app.recognising import by_name, with_facts
 from hushcount.app.release import Release
 from hushcount.app.request import make_request
 from hushcount.app.setting import Setting
-from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine
+from hushcount.app.wiring import find_ledger, ledger_exists, make_setting, open_engine, open_header
 from hushcount.ledger.ledger import Account, Balance
 from hushcount.ledger.limits import NEW_ORDER
+from hushcount.library.surface import public
 from hushcount.library.surroundings import look_around
 from hushcount.model.queries import Verb
+
+_FITS = "The file can be opened, and its columns fit."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,26 +36,38 @@ class Asked:
     options: Options
 
 
+@public("k", "counts")
 def count(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
-    """How many people have each item: of a column, of several, or of `day(column)`. See `Options` for all the rest."""
+    """How many people have each item: of a column, of several, or of `day(column)`.
+
+    Args:
+        source: a file, a frame (pandas, Polars, Arrow, Spark), a DuckDB relation, or the address of a table.
+        user: the column that says who a row belongs to: all rows of a person are protected together.
+        item: the column, or columns, whose values are counted; not with `text`.
+        **options: see below.
+    """
     return _release(Asked(question="count", source=source, user=user, item=item, options=options))
 
 
+@public()
 def top(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
     """The k items that most people have; `k` must be given."""
     return _release(Asked(question="top", source=source, user=user, item=item, options=options))
 
 
+@public("k", "counts")
 def vocab(source: object, *, user: str, item: str | Sequence[str] | None = None, **options: Unpack[Options]) -> Release:
     """Which items may be named at all, without counts."""
     return _release(Asked(question="vocab", source=source, user=user, item=item, options=options))
 
 
+@public("text", "ngrams", "max_items_per_user", "per_item_cap", "k", "counts")
 def people(source: object, *, user: str, **options: Unpack[Options]) -> Release:
     """How many people there are in all; `by` and `keys` for how many in each group of a public list."""
     return _release(Asked(question="people", source=source, user=user, item=None, options=options))
 
 
+@public()
 def estimate(
     source: object = None,
     *,
@@ -127,6 +142,28 @@ def price(asked: Asked) -> tuple[Estimate, Balance | None]:
         if dataset is None or setting.ledger is None:
             return estimated, None
         return estimated, setting.ledger.balance(Account(kind="dataset", name="", entity=dataset.population))
+
+
+def check(asked: Asked) -> str:
+    """Look whether the data is there and its columns fit a question; no value is read. Gives what was looked at.
+
+    Raises:
+        UnreadableSource, UnknownColumn, UnsafeFilter, InvalidInput: as the question itself would.
+    """
+    options = asked.options
+    request = make_request(asked.question, user=asked.user, item=asked.item, options=options)
+    engine = open_header(asked.source, options.get("engine"), table=options.get("table"))
+    if engine is None:
+        return "The data was not opened: of this kind of source columns are checked when the question is asked."
+    try:
+        engine.validate(request.selection)
+        listed = engine.describe().listed
+    finally:
+        if engine is not asked.source:
+            engine.close()
+    if not listed:
+        return "The file can be opened. Its keys are private, so that nobody looked whether these columns are there."
+    return "The file can be opened, and its columns and the filter fit." if request.selection.where else _FITS
 
 
 def _left(release: Release, setting: Setting) -> Balance | None:

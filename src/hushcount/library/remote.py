@@ -176,6 +176,7 @@ def make_release(light: LightRelease) -> Release:
             receipt=receipt,
             enforced=light.enforced,
             notes=light.notes,
+            free=light.cost.get("repeated") is True and not light.cost.get("releases"),
         )
     except (errors.UnsupportedCost, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         said = hushcount_client.Said(

@@ -3,6 +3,7 @@
 HUSHCOUNT_HOME      the folder of the secret, the receipts and the user's own ledger
 HUSHCOUNT_LEDGER    the ledger, if not the one that is found from the data's folder
 HUSHCOUNT_ANALYST   who asks, if not the user of this computer
+HUSHCOUNT_DEBUG     errors with all that happened inside, on a machine where the data may be seen
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ def open_setting(*, ledger: str | Path | None = None, analyst: str | None = None
     A ledger that is named and not there is founded; without a name it is the user's own.
     """
     return make_setting(look_around(ledger=ledger, analyst=analyst))
+
+
+def wants_internals() -> bool:
+    """Whether errors are to show what happened inside."""
+    return bool(os.environ.get("HUSHCOUNT_DEBUG"))
 
 
 def _home() -> Path:

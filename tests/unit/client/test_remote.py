@@ -78,6 +78,17 @@ def test_a_tracked_answer_stays_marked(log):
     assert there.notes == ("Only tracked.",)
 
 
+def test_a_repeat_is_free_here_if_it_cost_nothing_there(log):
+    """Said to be repeated and charged nothing; what was somebody else's before and was paid for is not free."""
+    form, told = as_served(hushcount.count(log, user="reader", item="article")), []
+    for repeated, releases in ((False, 1.0), (True, 0.0), (True, 1.0)):
+        form["cost"] = {"releases": releases, "repeated": repeated}
+        with playing(answer(200, form)) as script:
+            told.append(hushcount.connect(script.url).count("log", item="article").free)
+
+    assert told == [False, True, False]
+
+
 @pytest.mark.parametrize("change", [{"id": "../../evil"}, {"id": 3}, {"cost": {"version": 2}}, {"cost": None}])
 def test_a_receipt_that_cannot_be_read_is_no_release(log, change):
     """Also one whose id would lead out of the folder of receipts; the error says where the answer is kept."""

@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 
 from hushcount.api.forms.amounts import Charge, Exact, Left, Moment, Number, Share, Whole
 from hushcount.api.forms.service import Preset, Problem
+from hushcount.app.deriving import Deed
 from hushcount.app.serving.owners import schedules
-from hushcount.app.serving.questions.deriving import Deed
 from hushcount.model.costs import KINDS
 from hushcount.model.queries import Question, Verb
 
@@ -188,6 +188,7 @@ class Receipt(TypedDict):
     consistent: bool
     remark: str | None
     order: float | None
+    dataset: str | None
     words: str
 
 

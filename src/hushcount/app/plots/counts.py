@@ -20,16 +20,14 @@ _LONGEST_LABEL = 32
 def draw(columns: dict[str, list[Any]], receipt: Receipt, path: Path | None, *, most: int = 30) -> Figure:
     """Draw at most `most` rows; save to `path` if given."""
     _require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from hushcount.app.plots.picture import Picture
 
     counts = columns["count"][:most]
     names = [values for name, values in columns.items() if name not in {"count", "low", "high"}]
     items = [", ".join(one) for one in zip(*names, strict=True)][:most]
     below = [max(0, count - low) for count, low in zip(counts, columns["low"], strict=False)]
     above = [high - count for count, high in zip(counts, columns["high"], strict=False)]
-    figure = Figure(figsize=(8, 1.6 + 0.28 * len(items)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = Picture(8, 1.6 + 0.28 * len(items))
     axes = figure.add_subplot()
     places = range(len(items))
     axes.barh(places, counts, xerr=[below, above], color=_BAR, ecolor=_WHISKER, capsize=2, height=0.7)

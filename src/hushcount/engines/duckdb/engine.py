@@ -5,10 +5,11 @@ Any number of threads may ask one engine at once: each question has a connection
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
-import uuid
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ def open_duckdb(
 
     recognised = recognise(source, table)
     # Its name is known before it is made: an interrupt at any moment leaves nothing behind.
-    folder = str(Path(tempfile.gettempdir()) / f"hushcount-{uuid.uuid4().hex}")
+    folder = str(Path(tempfile.gettempdir()) / f"hushcount-{os.getpid()}-{time.monotonic_ns()}")
     copying = Copying(folder=Path(folder), kept=kept) if copied else None
     settings: dict[str, Any] = {**_SETTINGS, "temp_directory": folder}
     if memory_limit is not None:

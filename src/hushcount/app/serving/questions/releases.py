@@ -48,10 +48,8 @@ class Answered:
     def release(self) -> Release:
         """The answer. When it was made tells when somebody asked first, so that is not told of what is as if new."""
         release = Release.from_bytes(self.stored.payload)
-        if not self.as_new:
-            return release
-        made = self.job.made.isoformat(timespec="seconds")
-        return replace(release, receipt=replace(release.receipt, made=made))
+        made = self.job.made.isoformat(timespec="seconds") if self.as_new else release.receipt.made
+        return replace(release, receipt=replace(release.receipt, made=made, dataset=self.dataset))
 
 
 def answered(service: Service, job: Job) -> tuple[Answered, ...]:

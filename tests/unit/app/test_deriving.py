@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hushcount
+from hushcount.app.deriving import derive, largest_scale, width_of_sum
 from hushcount.app.release import Release
-from hushcount.app.serving.questions.deriving import derive, largest_scale, width_of_sum
 from hushcount.errors import InvalidParameter
 from hushcount.noise.widths import Shown, half_width
 

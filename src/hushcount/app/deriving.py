@@ -7,6 +7,12 @@ parts at 97.5 % each (Bonferroni).
 A row that had to pass a threshold has more noise upwards than its law says, given that it passed. Where it stands far
 above the threshold nobody can see that; nearer, its own reach downwards, at its share of what may be missed, is added
 to that of the rest. Upwards nothing changes: given that it passed, noise is only larger, and the true count smaller.
+
+A row that was clipped (`ntm`) may lack up to what was lost, and all rows of its release share the noise with which that
+is known. So such rows are not independent upwards: their reaches upwards are added up one by one.
+
+Two releases have noise of their own if they are not the same one: noise is drawn for each question on each version of
+the data, or for each reservation (`answer._noise`).
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -46,6 +53,14 @@ class Derived:
     high: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Some rows of a release, by their places."""
+
+    release: Release
+    rows: Int64s
+
+
 def derive(release: Release, deed: Deed, items: Sequence[str], *, against: Sequence[str] = ()) -> Derived:
     """What the rows of some items add up to, alone or beside the rows of others.
 
@@ -72,8 +87,26 @@ def derive(release: Release, deed: Deed, items: Sequence[str], *, against: Seque
     return _quotient(release, first, second)
 
 
+def side(release: Release, items: Sequence[str], name: str = "items") -> Side:
+    """The rows of some items; one that was not released cannot be reckoned with."""
+    places = _rows(release, name, items)
+    return Side(release=release, rows=np.array(sorted(places.values()), dtype=np.int64))
+
+
+def added(sides: Sequence[Side]) -> Derived:
+    """What the rows of several releases add up to; no row may be among them twice."""
+    value, down, up = _sum(sides, (), level=LEVEL)
+    return Derived(value=value, low=max(min(0, value), value - down), high=value + up)
+
+
+def subtracted(plus: Sequence[Side], minus: Sequence[Side]) -> Derived:
+    """How much more some rows are than others; no row may be on both sides."""
+    value, down, up = _sum(plus, minus, level=LEVEL)
+    return Derived(value=value, low=value - down, high=value + up)
+
+
 def _rows(release: Release, name: str, items: Sequence[str]) -> dict[str, int]:
-    """The places of the items' rows; one that was not released cannot be reckoned with."""
+    """The places of the items' rows."""
     if release.counts is None:
         raise InvalidParameter(name, "names only", "of a release with counts")
     if not items or len(items) > _MOST_ROWS:
@@ -87,16 +120,20 @@ def _rows(release: Release, name: str, items: Sequence[str]) -> dict[str, int]:
 
 def _signed(release: Release, plus: dict[str, int], minus: dict[str, int]) -> Derived:
     """A sum minus another; what is in both cancels, noise and all."""
-    value, down, up = _sum(release, set(plus) - set(minus), set(minus) - set(plus), {**plus, **minus}, level=LEVEL)
-    low = value - down
-    return Derived(value=value, low=max(0, low) if not minus else low, high=value + up)
+    more, less = set(plus) - set(minus), set(minus) - set(plus)
+    sides = [[_placed(release, {**plus, **minus}, one)] if one else [] for one in (more, less)]
+    return subtracted(*sides) if minus else added(sides[0])
+
+
+def _placed(release: Release, places: dict[str, int], items: set[str]) -> Side:
+    return Side(release=release, rows=np.array(sorted(places[item] for item in items), dtype=np.int64))
 
 
 def _quotient(release: Release, part: dict[str, int], whole: dict[str, int]) -> Derived:
     """Ends from the extremes of both parts. If the whole is in doubt of being nobody, there is no upper end."""
     level = 1 - (1 - LEVEL) / 2
-    top, top_down, top_up = _sum(release, set(part), set(), part, level=level)
-    bottom, bottom_down, bottom_up = _sum(release, set(whole), set(), whole, level=level)
+    top, top_down, top_up = _sum([_placed(release, part, set(part))], (), level=level)
+    bottom, bottom_down, bottom_up = _sum([_placed(release, whole, set(whole))], (), level=level)
     inside = set(part) <= set(whole)
     low = max(0, top - top_down) / (bottom + bottom_up) if bottom + bottom_up > 0 else 0.0
     high = (top + top_up) / (bottom - bottom_down) if bottom - bottom_down > 0 else None
@@ -106,32 +143,76 @@ def _quotient(release: Release, part: dict[str, int], whole: dict[str, int]) -> 
     return Derived(value=value, low=low, high=high)
 
 
-def _sum(
-    release: Release, plus: set[str], minus: set[str], places: dict[str, int], *, level: float
-) -> tuple[int, int, int]:
+def _sum(plus: Sequence[Side], minus: Sequence[Side], *, level: float) -> tuple[int, int, int]:
     """The value of a signed sum, and how far below and above it the true one may be at a level."""
-    if release.counts is None or release.low is None or release.high is None:  # pragma: no cover (looked at before)
-        raise LookupError("counts")
-    _law(release.receipt.noise)
-    more, less = (np.array(sorted(places[item] for item in side), dtype=np.int64) for side in (plus, minus))
-    value = int(release.counts[more].sum()) - int(release.counts[less].sum())
-    if not minus and len(plus) == 1 and level == LEVEL:
+    for one in (*plus, *minus):
+        _law(one.release.receipt.noise)
+    value = sum(int(_counts(one).sum()) for one in plus) - sum(int(_counts(one).sum()) for one in minus)
+    if not minus and level == LEVEL and sum(len(one.rows) for one in plus) == 1:
+        (alone,) = [one for one in plus if len(one.rows)]
+        low, high = alone.release.low, alone.release.high
+        if low is None or high is None:  # pragma: no cover (looked at before)
+            raise LookupError("ends")
         # As it was released.
-        return value, value - int(release.low[more[0]]), int(release.high[more[0]]) - value
+        return value, value - int(low[alone.rows[0]]), int(high[alone.rows[0]]) - value
     # What lifted a row over its threshold makes the truth smaller where it is added, and larger where it is taken off.
-    return value, _reach_of(release, more, less, level=level), _reach_of(release, less, more, level=level)
+    return value, _reach_of(plus, minus, level=level), _reach_of(minus, plus, level=level)
 
 
-def _reach_of(release: Release, lifted: Int64s, others: Int64s, *, level: float) -> int:
-    """How far the noise of some rows may exceed that of others, missed with probability (1 - level) / 2."""
-    near = _near(release, lifted)
-    law, rest = _law(release.receipt.noise), np.setdiff1d(np.concatenate([lifted, others]), near)
-    widths = tuple(sorted(_widths(release, rest).tolist()))
-    if not len(near):
-        return width_of_sum(law, widths, level)
-    # Half of what may be missed is for the rows near the threshold, shared evenly, and half for all others.
-    missed = (1 - level) / 4
-    return int(_lifted(release, near, miss=missed / len(near)).sum()) + width_of_sum(law, widths, 1 - 2 * missed)
+def _reach_of(lifted: Sequence[Side], others: Sequence[Side], *, level: float) -> int:
+    """How far the noise of some rows, less that of others, and what these lost, may reach; missed half as often.
+
+    What may be missed is shared evenly by its parts: rows near a threshold, rows that lost something, and for each law
+    the noise of all others, whose sum is convolved.
+    """
+    near = [(one.release, _near(one.release, one.rows)) for one in lifted]
+    clipped = [one for one in others if _loses(one.release)]
+    free = [(one.release, np.setdiff1d(one.rows, rows)) for one, (_, rows) in zip(lifted, near, strict=True)]
+    free += [(one.release, one.rows) for one in others if not _loses(one.release)]
+    widths: dict[Law, list[int]] = {}
+    for release, rows in free:
+        widths.setdefault(_law(release.receipt.noise), []).extend(_widths(release, rows).tolist())
+    laws = [(law, tuple(sorted(found))) for law, found in widths.items() if found]
+    crowd = sum(len(rows) for _, rows in near)
+    miss = (1 - level) / 2 / max(1, bool(crowd) + bool(clipped) + len(laws))
+    reach = sum(int(_lifted(release, rows, miss=miss / crowd).sum()) for release, rows in near if len(rows))
+    reach += sum(width_of_sum(law, found, 1 - 2 * miss) for law, found in laws)
+    return reach + _lost(clipped, miss=miss)
+
+
+def _loses(release: Release) -> bool:
+    """Whether rows may lack what a clip took: then the receipt has a remark, and intervals reach further up than down.
+
+    An end that was cut at nobody does not tell, so that a release of such rows alone is taken for one.
+    """
+    receipt, counts, low, high = release.receipt, release.counts, release.low, release.high
+    if receipt.remark is None or receipt.shown_above is not None or counts is None or low is None or high is None:
+        return False
+    whole = low > 0
+    return not whole.any() or bool((high - counts > counts - low)[whole].any())
+
+
+def _lost(clipped: Sequence[Side], *, miss: float) -> int:
+    """How far above their sum the true one of clipped rows may be.
+
+    Of each row the upper end is `lost + z * wide` above the count, with a z of 1.645 and more and a `wide` that holds
+    its own noise and the shared noise of `lost`. The standard deviation of a sum is at most the sum of these `wide`,
+    however they hang together, so that scaling z up to what may be missed is enough.
+    """
+    if not clipped:
+        return 0
+    normal = NormalDist()
+    scale = normal.inv_cdf(1 - miss) / normal.inv_cdf(0.95)
+    above = sum(
+        int((one.release.high[one.rows] - _counts(one)).sum()) for one in clipped if one.release.high is not None
+    )
+    return math.ceil(scale * above)
+
+
+def _counts(one: Side) -> Int64s:
+    if one.release.counts is None:  # pragma: no cover (looked at before)
+        raise LookupError("counts")
+    return one.release.counts[one.rows]
 
 
 def _near(release: Release, rows: Int64s) -> Int64s:
