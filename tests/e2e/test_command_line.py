@@ -410,7 +410,7 @@ def test_demo(tmp_path):
     assert "Which search words may be published?" in output
     assert (tmp_path / "demo.png").read_bytes()[:4] == b"\x89PNG"
     assert [words[1] for words in told] == [str(kept), str(kept)]
-    assert "No data was read" in run(*told[0]).stdout
+    assert "No value was read" in run(*told[0]).stdout
     assert "stadium tour" in run(*told[1]).stdout
 
 

@@ -67,7 +67,7 @@ def _ask(question: Verb, given: dict[str, Any]) -> None:
         )
         if given["dry_run"]:
             # What comes in can be read only once, and is not read for a price.
-            looked = False if given["file"] == "-" else check(asked)
+            looked = "Nothing was read from standard input." if given["file"] == "-" else check(asked)
             render.show_estimate(*price(asked), given, looked=looked)
             return
         render.check_outputs(given)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from hushcount.cli.main import main
 from tests.conftest import ROOT
+from tests.stored.questions import write_secret
 
 PAGE = (ROOT / "docs" / "first-day.md").read_text(encoding="utf-8")
 TASKS = {
@@ -30,7 +31,8 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "orders.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (tmp_path / "products.txt").write_text("\n".join((*PRODUCTS, "spoon", "fork", "knife", "bowl")), encoding="utf-8")
     (tmp_path / "countries.txt").write_text("NZ\nFR\n", encoding="utf-8")
-    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+    # Always the same noise: what a task must say is the same in every run.
+    monkeypatch.setenv("HUSHCOUNT_HOME", str(write_secret(tmp_path / "home")))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
