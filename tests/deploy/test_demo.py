@@ -25,7 +25,7 @@ def test_the_demo_tells_its_story(tmp_path):
         "at most 1 release",
         "made-up article 1",
         "The same rows, cost 0.",
-        "item,count,low,high",
+        "article,count,low,high",
         "budget-exhausted, 403",
         "ask olga",
         "The log is whole",

@@ -40,10 +40,15 @@ def require_apart(option: str, path: Path, kept: Iterable[object]) -> None:
         kept: the data, lists, the ledger, the home.
     """
     taken = [place for one in kept for place in paths_of(one)]
-    for target in (path, path.with_suffix(_RECEIPT)):
+    for target in (path, receipt_path(path)):
         same = target.exists() and any(place.exists() and target.samefile(place) for place in taken)
         if same or target.resolve() in taken:
             raise InvalidParameter(option, str(path), "another file than those that are kept: it would be overwritten")
+
+
+def receipt_path(path: Path) -> Path:
+    """Where the receipt of rows in this file is."""
+    return path.with_suffix(_RECEIPT)
 
 
 def write_rows(columns: dict[str, list[Any]], path: Path, receipt: Receipt) -> Path:
@@ -59,6 +64,6 @@ def write_rows(columns: dict[str, list[Any]], path: Path, receipt: Receipt) -> P
         connection.register("released", table)
         target = str(path).replace("'", "''")
         connection.execute(f"COPY released TO '{target}' ({_FORMATS[path.suffix]})")
-    beside = path.with_suffix(_RECEIPT)
+    beside = receipt_path(path)
     beside.write_text(receipt.to_json() + "\n", encoding="utf-8")
     return beside

@@ -61,8 +61,9 @@ def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each ki
             return f"hushcount budget {_file()}"
         case errors.BudgetExhausted(refusal={"would_fit": [{"change": {} as sent}, *_]}):
             return _as_options(sent)
-        case errors.InvalidParameter(name=name):
-            return _OPTIONS.get(name, "")
+        case errors.InvalidParameter(name=name, want=want):
+            # What is to be left out is not to be typed.
+            return "" if want.startswith("left out") else _OPTIONS.get(name, "")
         case _:
             return ""
 

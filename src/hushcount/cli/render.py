@@ -117,7 +117,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append("Given without a limit: spending on this data is only tracked.")
     paid = "Free: asked before" if release.free else f"Price: {price_words(float(receipt.charged_rho))}"
     lines.append(f"{paid}. Receipt: hushcount receipt {receipt.id}")
-    return lines + [f"Written: {given[name]}" for name in ("out", "plot") if given.get(name)]
+    return lines + [f"Written: {path}" for path in _written(given)]
 
 
 def _nothing(receipt: Receipt) -> list[str]:
@@ -134,6 +134,14 @@ def _nothing(receipt: Receipt) -> list[str]:
         *(f"  {reason}" for reason in reasons),
         "If all of that is right, too few people share any one item: a larger --preset shows more.",
     ]
+
+
+def _written(given: dict[str, Any]) -> list[str]:
+    """The files that were written: the rows, the receipt beside them, the picture."""
+    from hushcount.app.files import receipt_path
+
+    out, plot = given.get("out"), given.get("plot")
+    return [*((out, str(receipt_path(Path(out)))) if out else ()), *((plot,) if plot else ())]
 
 
 def _more(release: Release) -> list[str]:

@@ -255,7 +255,8 @@ def _small(budget: Budget, *, clips: bool, relative_error: float) -> NtmPlan:
     peeling = small_pcr_batched(budget, Facts(relative_error=relative_error))
     if isinstance(budget, EpsilonBudget):
         plan = plan_ntm(budget, clips=clips, relative_error=relative_error, settings=coarse)
-        return replace(plan, peeling=peeling)
+        # So that a crowd of two people is as likely to be too small as not: both ways are gone.
+        return replace(plan, peeling=peeling, crowded=plan.rounds[plan.first - 1].threshold / 2)
     nothing, turns = Fraction(0), relative_error >= _ROUGH
     shares = Shares(
         crowd=Fraction(1, 4) if turns else nothing,

@@ -106,11 +106,14 @@ def test_several_files_are_copied_together(tmp_path):
 
 def test_copies_have_no_name_and_go_with_the_engine(tmp_path, monkeypatch):
     """Nobody else can open them while they are read, and nothing is left."""
-    folder = tmp_path / "private"
-    monkeypatch.setattr("tempfile.mkdtemp", lambda prefix: str(folder.mkdir(mode=0o700) or folder))
+    private = tmp_path / "private"
+    private.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(private))
     duckdb.connect().execute(f"COPY (SELECT 1 AS user, 'x' AS item) TO '{tmp_path / 't.parquet'}' (FORMAT parquet)")
     copied = open_duckdb(tmp_path / "t.parquet", copied=True)
+    (folder,) = private.iterdir()
 
+    assert folder.stat().st_mode & 0o777 == 0o700
     assert list(folder.iterdir()) == []
     assert state(copied)[3] == [1]
     copied.close()
