@@ -464,3 +464,12 @@ def test_what_would_not_be_used_is_refused(log, words, told):
 
     assert done.exit_code != 0
     assert told in done.output
+
+
+def test_sentences_end_before_the_next(tmp_path):
+    """An error without a full stop gets one before the word about its price."""
+    done = CliRunner().invoke(main, ["count", str(tmp_path / "missing.csv"), *map(str, ASK)])
+
+    assert done.exit_code != 0
+    assert ". Nothing was charged." in done.output
+    assert ".. " not in done.output

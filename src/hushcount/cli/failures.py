@@ -103,7 +103,10 @@ def _tell(error: errors.HushcountError, *, as_json: bool) -> None:
     """The error in its own words, whether anything was charged, and what to type."""
     from hushcount.cli.render import printable
 
-    words = " ".join([f"hushcount: {error}", *getattr(error, "__notes__", [])])
+    sentence, notes = f"hushcount: {error}", getattr(error, "__notes__", [])
+    # Another sentence follows: the first one ends.
+    end = "." if notes and not sentence.endswith((".", "?", "!", "\n")) else ""
+    words = " ".join([sentence + end, *notes])
     for line in words.splitlines():
         click.echo(printable(line), err=True)
     if typed := hint(error):
