@@ -269,7 +269,7 @@ def _unpacked(stored: StoredRelease, dataset: Dataset) -> Release:
         receipt=replace(release.receipt, dataset=dataset.name),
         enforced=stored.mode == "enforce",
         population=stored.entity,
-        free=stored.charged == Spent(),
+        free=stored.repeated and stored.charged == Spent(),
     )
 
 

@@ -245,14 +245,17 @@ def protection_sentence(receipt: Receipt) -> str:
 
 def _bound_sentence(receipt: Receipt) -> str:
     """What a bound left out; the receipt must have one."""
-    bound = receipt.max_items_per_user
-    items = "one item" if bound == 1 else f"{bound:,} items"
     if receipt.question == "vocab":
-        return f"At most {items} of each person were looked at, chosen at random."
+        return f"At most {_bound_words(receipt)} of each person were looked at, chosen at random."
     return (
-        f"At most {items} of each person were counted, chosen at random, and the numbers and intervals are of these: "
-        "where people have more, the true numbers are larger."
+        f"At most {_bound_words(receipt)} of each person were counted, chosen at random, and the numbers and intervals "
+        "are of these: where people have more, the true numbers are larger."
     )
+
+
+def _bound_words(receipt: Receipt) -> str:
+    bound = receipt.max_items_per_user
+    return "one item" if bound == 1 else f"{bound:,} items"
 
 
 def comparison_sentence(receipt: Receipt) -> str:
@@ -275,11 +278,9 @@ def interval_sentence(receipt: Receipt) -> str:
     """What the ends of the intervals hold, and of what."""
     if not receipt.left_out:
         return "Each true number is between 'at least' and 'at most' with 95 % probability, row by row."
-    bound = receipt.max_items_per_user
-    items = "one item" if bound == 1 else f"{bound:,} items"
     return (
-        f"Of each person at most {items} were counted, chosen at random, and these are the numbers of that: 'at least' "
-        "and 'at most' hold it with 95 % probability, row by row. Whoever has more items is missing in some rows, so a "
+        f"Of each person at most {_bound_words(receipt)} were counted, chosen at random, and these are the numbers of "
+        "that: 'at least' and 'at most' hold it with 95 % probability, row by row. Whoever has more items is missing in some rows, so a "
         "true number may well be above 'at most'."
     )
 

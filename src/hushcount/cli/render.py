@@ -112,7 +112,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
     if release.cutoff is not None:
         lines.append(cutoff_sentence(receipt))
-    lines += _more(release)
+    lines += _more(release, given)
     if not release.enforced:
         lines.append("Given without a limit: spending on this data is only tracked.")
     paid = "Free: asked before" if release.free else f"Price: {price_words(float(receipt.charged_rho))}"
@@ -144,18 +144,18 @@ def _written(given: dict[str, Any]) -> list[str]:
     return [*((out, str(receipt_path(Path(out)))) if out else ()), *((plot,) if plot else ())]
 
 
-def _more(release: Release) -> list[str]:
-    """The one change that would show more, or more of the truth, and its price."""
+def _more(release: Release, given: dict[str, Any]) -> list[str]:
+    """The one change that would show more, or more of the truth, and its price; none that was not typed is undone."""
     from hushcount.app.words import price_words
     from hushcount.model.budgets import PRESETS
 
     receipt = release.receipt
-    if receipt.left_out and receipt.question == "count":
+    if receipt.left_out and receipt.question == "count" and given.get("max_items_per_user"):
         return [
             "For the true numbers leave out --max-items-per-user: fewer rows, at the same price, and nobody missing."
         ]
     dearer = [name for name, rho in PRESETS.items() if float(rho) > float(receipt.rho)]
-    if receipt.cutoff is None or not dearer:
+    if receipt.cutoff is None or not dearer or any(given.get(name) for name in ("rho", "epsilon", "error")):
         return []
     rho = float(PRESETS[dearer[0]])
     # Noise, and with it every threshold, goes by the root of what is spent.

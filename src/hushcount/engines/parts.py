@@ -65,6 +65,9 @@ def layout_of(date_format: str) -> Layout:
     Raises:
         InvalidParameter: it has a directive that is not known, one twice, or not year, month and day.
     """
+    if not date_format.isprintable():
+        # A sign that is not seen could end the text of a query, after it was paid for.
+        raise _no_format(date_format)
     pattern, groups = "", list[Directive]()
     for found in re.finditer(r"%(.?)|[^%]+", date_format, re.DOTALL):
         letter = found[1]

@@ -67,6 +67,8 @@ def test_the_same_question_has_one_key():
         ("day(a)", {"date_format": "%Y%Y-%m-%d"}, "each once"),
         ("day(a)", {"date_format": "%d %b %Y"}, "made of %Y %m %d"),
         ("day(a)", {"date_format": "%Y-%m-%d%"}, "made of %Y %m %d"),
+        ("day(a)", {"date_format": "%Y-%m-%d\x00"}, "made of %Y %m %d"),
+        ("day(a)", {"date_format": "%Y-%m-%d\ud800"}, "made of %Y %m %d"),
         (None, {"text": "a", "trim": True}, "left out where the words of a text are counted"),
         (None, {"text": "a", "by": "b"}, "left out where the words of a text are counted"),
         (None, {}, "given, or else a text column"),
