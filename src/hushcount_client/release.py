@@ -67,7 +67,7 @@ class Release:
         An item's column of one of these three names is called item_count, item_low or item_high.
         What is made up or only tracked has one more column that says so, whatever becomes of the table.
         """
-        names = [f"item_{name}" if name in _NUMBERS else name for name in self.item_columns]
+        names = _apart(self.item_columns)
         cells = list(map(_cells, self.rows))
         columns: dict[str, list[Any]] = {name: [cell[n] for cell in cells] for n, name in enumerate(names)}
         columns |= self.numbers()
@@ -184,3 +184,14 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _apart(columns: tuple[str, ...]) -> list[str]:
+    """Names that are none of our own, and differ: with item_ before them as often as it takes."""
+    names: list[str] = []
+    for own in columns:
+        name = own
+        while name in _NUMBERS or name in names or (name != own and name in columns):
+            name = f"item_{name}"
+        names.append(name)
+    return names

@@ -69,7 +69,7 @@ class Release:
 
         An item's column of one of these three names is called item_count, item_low or item_high.
         """
-        names = [f"item_{name}" if name in _NUMBERS else name for name in self.receipt.columns]
+        names = _apart(self.receipt.columns)
         tuples = [split(item, len(names)) for item in self.items.tolist()]
         items: dict[str, list[Any]] = {name: [one[n] for one in tuples] for n, name in enumerate(names)}
         return items | self.numbers()
@@ -177,3 +177,14 @@ def _need(package: str) -> Any:  # noqa: ANN401  a module
         return importlib.import_module(package)
     except ImportError:
         raise MissingExtra(package, f"pip install {package}") from None
+
+
+def _apart(columns: tuple[str, ...]) -> list[str]:
+    """Names that are none of our own, and differ: with item_ before them as often as it takes."""
+    names: list[str] = []
+    for own in columns:
+        name = own
+        while name in _NUMBERS or name in names or (name != own and name in columns):
+            name = f"item_{name}"
+        names.append(name)
+    return names

@@ -144,6 +144,13 @@ def test_an_answer_has_the_columns_by_their_names():
     assert Release.from_bytes(made.to_bytes()).to_dict() == expected
 
 
+def test_columns_whose_new_names_are_taken_stay_apart():
+    """None is lost, whatever they are called."""
+    made = release_of(("count", "item_count"), [("a", "b")], [5])
+
+    assert made.to_dict() == {"item_item_count": ["a"], "item_count": ["b"], "count": [5], "low": [4], "high": [6]}
+
+
 def test_rows_are_sorted_by_group():
     """And within each as before."""
     made = release_of(("country", "product"), [("NZ", "x"), ("FR", "y"), ("NZ", "a"), ("FR", "x")], [9, 8, 7, 6])
