@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 
 from hushcount.errors import LedgerForeign, LedgerMissing, LedgerUnavailable
-from hushcount.ledger.boots import BootClock, this_boot
+from hushcount.ledger.boots import Boot, BootClock, this_boot
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
 from hushcount.ledger.records import Shown
@@ -221,6 +221,7 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection, clock: Clock, boot: BootClock | None = None) -> None:
         self._connection, self._clock, self._boot = connection, clock, boot
+        self._moment: tuple[int, Boot | None] | None = None
 
     def fetch(self, sql: str, *values: Value) -> list[Row]:
         """See `Transaction.fetch`."""
@@ -236,25 +237,31 @@ class SqliteTransaction:
 
     def now(self) -> int:
         """See `Transaction.now`."""
-        return micros(self._clock())
+        return self._read()[0]
+
+    def _read(self) -> tuple[int, Boot | None]:
+        """Both clocks, read once: one that is set meanwhile would be judged by one reading and written by another."""
+        if self._moment is None:
+            self._moment = micros(self._clock()), None if self._boot is None else self._boot()
+        return self._moment
 
     def ahead(self) -> int:
         """See `Transaction.ahead`. After the machine was started anew there is nothing to hold the clock against."""
-        here = None if self._boot is None else self._boot()
+        now, here = self._read()
         found = [] if here is None else self.fetch("SELECT wall, since FROM anchors WHERE boot = ?", here.id)
         if here is None or not found:
             return 0
         wall, since = found[0]
-        return int((self.now() - wall) - (here.since - since))
+        return int((now - wall) - (here.since - since))
 
     def anchor(self) -> None:
         """See `Transaction.anchor`."""
-        here = None if self._boot is None else self._boot()
+        now, here = self._read()
         if here is not None:
             self.fetch(
                 "INSERT INTO anchors (boot, wall, since) VALUES (?, ?, ?) "
                 "ON CONFLICT (boot) DO UPDATE SET wall = excluded.wall, since = excluded.since",
-                *(here.id, self.now(), here.since),
+                *(here.id, now, here.since),
             )
 
     def let_go(self) -> None:

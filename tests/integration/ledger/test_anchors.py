@@ -90,6 +90,33 @@ def test_a_clock_that_was_set_ahead_is_not_believed(ledger, machine):
         ledger.reserve(ask("today again"))
 
 
+class Reset(HandClock):
+    """A clock that is a few days ahead for some readings, and set right after them."""
+
+    wrong = 0
+
+    def __call__(self):
+        """The moment."""
+        self.wrong -= 1
+        return super().__call__() + timedelta(days=3 if self.wrong >= 0 else 0)
+
+
+@pytest.mark.parametrize("readings", [1, 2, 3])
+def test_a_clock_that_is_set_right_in_the_middle_of_a_verb(tmp_path, machine, readings):
+    """It is believed as it was judged: no entry is dated by another reading, which would stop the data set."""
+    machine.wall = Reset()
+    founding = Founding(owner=OWNER, limit=rho_limit("9", "0.1", window="day"), secret=SECRET)
+    ledger = found_sqlite(tmp_path / "ledger.db", founding, clock=machine.wall, boot=machine)
+    known(ledger, "visits")
+    machine.wall.wrong = readings
+    for number in range(readings):
+        with pytest.raises(ClockImplausible, match="more than this machine has run"):
+            ledger.reserve(ask(f"wrong {number}"))
+
+    answered(ledger, ask("right"))
+    ledger.close()
+
+
 def test_a_machine_that_slept_is_believed(ledger, machine):
     """The machine counts its sleep, so a month with the lid closed is a month."""
     machine.run(days=30)
