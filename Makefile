@@ -7,6 +7,7 @@ INSTALLED := $(VENV)/.installed
 SHOWN := $(VENV)/.shown
 SERVED := $(VENV)/.served
 LOCKER := $(VENV)/locker
+COMPILED := hatch_build.py src/hushcount/compiled/passes.c
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PATHS := src tests $(wildcard benchmarks) $(wildcard examples)
 # A file system in memory, if there is one.
@@ -27,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean kernels postgres java maven
+.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean compiler postgres java maven
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -42,18 +43,22 @@ serve-demo: $(SERVED)  ## Start the service on a made-up log, ask it with curl a
 # all tests of Spark in one, since they share a session and a cluster, and all of Pinot in one: see tests/conftest.py.
 # Without either: make test ARGS="-m 'not spark and not pinot'"
 # Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package.
-# The kernels are compiled beside the checks, once for all processes: see tests/kernels.py.
 # Commits need not reach a disk here: temporary files are kept in memory where there is plenty, and removed at the end.
-test: postgres java maven  ## Run all checks, then all tests
-	@$(MAKE) --no-print-directory -j 2 check kernels
+test: compiler postgres java maven  ## Run all checks, then all tests
+	@$(MAKE) --no-print-directory check
 	@free=$$(df -Pk $(MEMORY) 2>/dev/null | awk 'NR == 2 {print $$4}'); \
 	if [ "$${free:-0}" -gt 4000000 ]; then place=$$(mktemp -d $(MEMORY)/hush-XXXXXX); else place=$$(mktemp -d); fi; \
 	trap 'rm -rf "$$place"' EXIT; trap 'exit 130' INT TERM; \
 	chmod 755 "$$place"; \
 	TMPDIR="$$place" PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --durations=10 $(ARGS)
 
-kernels: $(INSTALLED)
-	@$(BIN)/python -m tests.kernels
+# The package does without one; the tests hold what it makes against the plain ways.
+compiler:
+	@if ! command -v $${CC:-cc} >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing a C compiler (once)"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null; \
+		else echo "No C compiler here: the tests of machine code are skipped, with a word (Debian: apt-get install gcc libc6-dev)"; fi; fi
 
 # The ledger is tested on a real PostgreSQL: the tests start a private server of their own and stop it.
 postgres:
@@ -128,7 +133,7 @@ clean:  ## Remove everything that these commands made
 
 # Runs again only when the lock or the package's own description changes.
 # What the demo needs, and no more: a newcomer waits for it. Most of that time pip reads the index, package by package.
-$(SHOWN): pyproject.toml requirements-demo.lock | $(BIN)/python
+$(SHOWN): pyproject.toml requirements-demo.lock $(COMPILED) | $(BIN)/python
 	@test -e $(INSTALLED) || { echo "Installing what the demo needs into $(VENV) (once)" \
 		&& $(PIP) install --no-compile --no-deps --require-hashes -r requirements-demo.lock \
 		&& $(PIP) install --no-deps --no-build-isolation -e .; }
@@ -140,7 +145,7 @@ $(SERVED): deploy/container/requirements.lock | $(SHOWN)
 		&& $(PIP) install --no-compile --no-deps --require-hashes -r deploy/container/requirements.lock; }
 	@touch $@
 
-$(INSTALLED): pyproject.toml requirements.lock | $(BIN)/python
+$(INSTALLED): pyproject.toml requirements.lock $(COMPILED) | $(BIN)/python
 	@echo "Installing the pinned packages into $(VENV) (once)"
 	@$(PIP) install --no-deps --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .

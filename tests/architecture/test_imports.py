@@ -16,7 +16,7 @@ from tests.architecture.sources import PACKAGE, ROOT, SRC, Source, library
 
 RANDOM_MODULES = ("random", "secrets", "numpy.random", "uuid")
 RANDOM_FUNCTIONS = {"os.urandom", "os.getrandom"}
-HEAVY = ("numba", "scipy", "duckdb", "pandas", "pyarrow")
+HEAVY = ("scipy", "duckdb", "pandas", "pyarrow")
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from hushcount.cli.main import main
 from tests.architecture.sources import ROOT
 
-COMPILER = {"llvmlite", "numba"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -29,27 +28,14 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[\[<>=!~ ;]", one)[0].lower() for one in requirements}
 
 
-def test_the_base_install_has_no_compiler():
-    """Numba and what it brings weigh more than all the rest; the extra `fast` asks for it."""
-    extras = PROJECT["project"]["optional-dependencies"]
-
-    assert not COMPILER & names(PROJECT["project"]["dependencies"])
-    assert names(extras["fast"]) == {"numba"}
-
-
 def test_the_demo_installs_what_it_shows_and_no_more():
-    """Its list is part of the tests' list, with the base and the pictures, without a compiler and without a service."""
+    """Its list is part of the tests' list, with the base and the pictures, and without a service."""
     demo, everything = pinned("requirements-demo.lock"), pinned("requirements.lock")
     wanted = names(PROJECT["project"]["dependencies"]) | names(PROJECT["project"]["optional-dependencies"]["plot"])
 
     assert all(versions <= everything.get(package, set()) for package, versions in demo.items())
     assert wanted <= set(demo)
-    assert not (COMPILER | {"fastapi", "uvicorn", "pyspark", "pandas"}) & set(demo)
-
-
-def test_the_tests_have_both_ways():
-    """Plain and compiled are compared, so numba is in the tests' list."""
-    assert set(pinned("requirements.lock")) >= COMPILER
+    assert not {"fastapi", "uvicorn", "pyspark", "pandas"} & set(demo)
 
 
 def test_the_first_screen_shows_what_the_demo_prints(tmp_path, monkeypatch):

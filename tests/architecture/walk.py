@@ -28,6 +28,7 @@ LAYERS = (
     ("app",),
     ("mechanisms", "engines", "ledger"),
     ("accounting", "noise"),
+    ("compiled",),
     ("model",),
     ("errors",),
 )

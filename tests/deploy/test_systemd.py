@@ -18,7 +18,7 @@ from hushcount.app.serving.setup.config_file import read_config
 from hushcount.cli.main import main
 from tests.deploy.confined import UNSUPPORTED
 from tests.deploy.live import free_port, serving
-from tests.deploy.shipped import ROOT, UNIT, installed, need, run, unit
+from tests.deploy.shipped import UNIT, installed, need, run, unit
 
 CONFINED = Path(__file__).with_name("confined.py")
 # On systemd's own scale from 0 to 10; what is left is the network, which a service needs.
@@ -218,14 +218,6 @@ def test_a_filter_that_is_too_tight_is_seen(home, filtered):
     assert "cannot be kept" in done.stderr
 
 
-COMPILED = """
-from hushcount.mechanisms.weighting import kernels
-from tests.unit.weighting.made_lists import encode
-kernels.MANY_PAIRS = 0
-kernels.weigh(kernels.fill_in_turn, encode([[1, 2]]), cutoff=9, budget=4)
-"""
-
-
 @pytest.mark.parametrize("verb", ["count", "vocab"])
 def test_questions_are_answered_without_memory_that_is_written_and_executed(home, verb):
     """Why the unit may set MemoryDenyWriteExecute: nothing is compiled at run time."""
@@ -235,15 +227,3 @@ def test_questions_are_answered_without_memory_that_is_written_and_executed(home
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"]
-
-
-def test_the_extra_fast_needs_such_memory(tmp_path):
-    """Why the unit says to take the line out for it: what numba compiles, dies under it."""
-    confined = [sys.executable, str(CONFINED), json.dumps({"strict_memory": True})]
-    places = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = run([*confined, sys.executable, "-c", COMPILED], env={**os.environ, **places})
-    if done.returncode == UNSUPPORTED:
-        pytest.skip("this kernel cannot refuse such memory (Linux 6.3 can)")
-
-    assert done.returncode != 0
-    assert "executable memory" in done.stderr

@@ -25,7 +25,7 @@ from hushcount.engines.engine import Distributed, Engine, Paged, asking, refuse_
 from hushcount.errors import Cancelled, InvalidParameter, OverMaxCost, ReservationClosed
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
-from hushcount.mechanisms.weighting.kernels import can_compile
+from hushcount.mechanisms.weighting.kernels import is_compiled
 from hushcount.model.costs import EVERY_ORDER
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
 
@@ -113,11 +113,11 @@ def _slowly(name: str, engine: Engine, call: Call) -> None:
     """What is to be said of a mechanism that visits people one after another, whatever the data may be."""
     if isinstance(engine, Distributed):
         refuse_sequential(name)
-    if not can_compile():
+    if not is_compiled():
         call.note(
             f"{name!r} visits people one after another, here in plain Python: about half a second for each million "
-            "pairs of a person and an item. With numba (pip install 'hushcount[fast]') it takes a twentieth of that, "
-            "and gives the same answer."
+            "pairs of a person and an item. Installed where there was a C compiler, or from a wheel for this kind of "
+            "machine, it takes a hundredth of that, and gives the same answer."
         )
 
 

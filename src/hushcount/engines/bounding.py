@@ -3,6 +3,8 @@
 Pairs are in compressed rows: person j holds `ids[offsets[j]:offsets[j + 1]]`, ascending, so that a person's items stand
 in the order of their texts, and nobody's list is empty. `offsets` may be those of some people only. What is said of one
 person depends on nobody else, so two threads may take two halves of them.
+
+The passes that take longest are there twice, in C and in NumPy (`_in_numpy`), with the same integers.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled import passes
 from hushcount.engines.rows import per_person, pieces, places
 from hushcount.engines.xxh64 import Uint64s, joined
 from hushcount.model.inputs import Int64s
@@ -28,6 +31,11 @@ _CELLS = 1 << 16
 
 def keep_allowed(offsets: Int64s, ids: _Int32s, *, allowed: _Bools, keep: _Bools) -> Int64s:
     """Mark in `keep` each person's allowed pairs. Returns how many each person has."""
+    found = passes.keep_allowed((offsets, ids), allowed=allowed, keep=keep)
+    return _keep_allowed_in_numpy(offsets, ids, allowed=allowed, keep=keep) if found is None else found
+
+
+def _keep_allowed_in_numpy(offsets: Int64s, ids: _Int32s, *, allowed: _Bools, keep: _Bools) -> Int64s:
     lengths = np.diff(offsets)
     held = np.empty(len(lengths), dtype=np.int64)
     for people in pieces(lengths):
@@ -49,6 +57,13 @@ def keep_smallest(
     offsets: Int64s, ids: _Int32s, *, held: Int64s, limit: int, hashes: tuple[Uint64s, Uint64s], keep: _Bools
 ) -> None:
     """Of people with more than `limit` pairs in `keep`, leave those with the smallest hashes (ties: the smaller id)."""
+    if not passes.keep_smallest((offsets, ids), held=held, limit=limit, hashes=hashes, keep=keep):
+        _keep_smallest_in_numpy(offsets, ids, held=held, limit=limit, hashes=hashes, keep=keep)
+
+
+def _keep_smallest_in_numpy(
+    offsets: Int64s, ids: _Int32s, *, held: Int64s, limit: int, hashes: tuple[Uint64s, Uint64s], keep: _Bools
+) -> None:
     starts, things = hashes  # as `person_starts` and `item_words` made them
     for people in _alike(np.diff(offsets), np.flatnonzero(held > limit)):
         lengths = (offsets[people + 1] - offsets[people])[:, None]
@@ -89,6 +104,15 @@ def add_rows(
 
     To each kept item a person adds the row of `weights` for how many items they hold.
     """
+    found = passes.add_rows((offsets, ids), keep=keep, held=held, weights=weights, n_items=n_items)
+    if found is None:
+        found = _add_rows_in_numpy(offsets, ids, keep=keep, held=held, weights=weights, n_items=n_items)
+    return found
+
+
+def _add_rows_in_numpy(
+    offsets: Int64s, ids: _Int32s, *, keep: _Bools, held: Int64s, weights: Int64s, n_items: int
+) -> tuple[Int64s, _Bools]:
     total = np.zeros((weights.shape[1], n_items), dtype=np.int64)
     seen = np.zeros(n_items, dtype=np.bool_)
     columns = np.ascontiguousarray(weights.T)

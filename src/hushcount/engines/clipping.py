@@ -1,5 +1,7 @@
 """Clipped sums over people, as `model.inputs.Clip` says: in memory and on Spark's workers by the same code.
 
+Each pass is there twice, in C and in NumPy (`_in_numpy`), with the same integers.
+
 People are compressed rows: person j holds `ids[offsets[j]:offsets[j + 1]]`, and nobody's list is empty. What an item
 counts stands in tables by id, with zeros for items that do not count. Only basic operations of IEEE doubles are used
 (conversion, quotient, root, product), each correctly rounded everywhere: so every machine gives the same integers.
@@ -8,11 +10,12 @@ counts stands in tables by id, with zeros for items that do not count. Only basi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled import passes
+from hushcount.compiled.segments import Segments
 from hushcount.engines.rows import Ids, per_person, pieces, places
 from hushcount.errors import InvalidInput
 from hushcount.model.amounts import whole
@@ -22,27 +25,6 @@ from hushcount.model.inputs import LARGEST, Clip, Int64s, Ranked
 BELOW_ONE = 1 - 2.0**-40
 # So many sums of people and segments are held at a time.
 _CELLS = 1 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segments:
-    """Clips and ranks as tables: an item of segment n counts in all clips whose own segment is n or later.
-
-    Attributes:
-        squares: the squared amplitude of each item by id; zero where it does not count.
-        of_item: the segment of each item by id.
-        of_clip: the segment of each clip.
-        limits: the squared radius of each clip.
-        grain: what makes up for floors, in units.
-        unit: what one person counts.
-    """
-
-    squares: Int64s
-    of_item: Int64s
-    of_clip: Int64s
-    limits: Int64s
-    grain: int
-    unit: int
 
 
 def segments(ranked: Ranked, clips: Sequence[Clip], ranks: Int64s, *, unit: int) -> Segments:
@@ -72,6 +54,11 @@ def check_clip(ranked: Ranked, clip: Clip) -> None:
 
 def losses(offsets: Int64s, ids: Ids, tables: Segments) -> Int64s:
     """What each clip takes away from all people together; see `Incidence.losses`."""
+    found = passes.losses((offsets, ids), tables, below_one=BELOW_ONE)
+    return _losses_in_numpy(offsets, ids, tables) if found is None else found
+
+
+def _losses_in_numpy(offsets: Int64s, ids: Ids, tables: Segments) -> Int64s:
     lost = np.zeros(len(tables.limits), dtype=np.int64)
     lengths = np.diff(offsets)
     least, width = tables.limits.min(), int(tables.of_clip.max()) + 1
@@ -117,6 +104,11 @@ def _lost(sums: Int64s, tables: Segments) -> Int64s:
 
 def clipped(offsets: Int64s, ids: Ids, amplitudes: Int64s, *, radius: int) -> Int64s:
     """For each id the sum of what people add to it, if the items with an amplitude count; see `Incidence.clipped`."""
+    found = passes.clipped((offsets, ids), amplitudes, limit=radius * radius, below_one=BELOW_ONE)
+    return _clipped_in_numpy(offsets, ids, amplitudes, radius=radius) if found is None else found
+
+
+def _clipped_in_numpy(offsets: Int64s, ids: Ids, amplitudes: Int64s, *, radius: int) -> Int64s:
     lengths = np.diff(offsets)
     total = np.zeros(len(amplitudes), dtype=np.int64)
     for people in pieces(lengths):

@@ -18,7 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 # From here on a second core saves more than it costs to ask it.
 _MANY_PAIRS = 1_000_000
+# Up to here a dictionary of all items is kept; among more, those that are looked for are found by bisection.
+_FEW_ITEMS = 500_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ class MemoryIncidence:
     offsets: Int64s
     ids: npt.NDArray[np.int32]
     times: Int64s
+    # Where each item stands, once that was asked for.
+    _standing: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
@@ -190,9 +194,11 @@ class MemoryIncidence:
         return ranks
 
     def _places(self, listed: Items) -> Int64s:
-        """Where each of some items stands; -1 if nobody has it. Items are sorted, and a list is mostly short."""
-        if not len(self.items):
-            return np.full(len(listed), -1, dtype=np.int64)
+        """Where each of some items stands; -1 if nobody has it."""
+        if len(self.items) <= _FEW_ITEMS:
+            if not self._standing:
+                self._standing.update(zip(self.items.tolist(), range(len(self.items)), strict=True))
+            return np.fromiter((self._standing.get(item, -1) for item in listed.tolist()), np.int64, count=len(listed))
         places = np.minimum(np.searchsorted(self.items, listed), len(self.items) - 1)
         return np.where(self.items[places] == listed, places, -1)
 

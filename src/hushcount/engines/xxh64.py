@@ -1,4 +1,4 @@
-"""XXH64 over many values at once, in NumPy: of texts, of whole numbers as texts, and of pairs of hashes.
+"""XXH64 over many values at once: of texts (in C, or in NumPy), of whole numbers as texts, and of pairs of hashes.
 
 `hushcount.engines.hashing` says which hash this is and what it is for; `hash_word` there is one step of it in plain
 Python.
@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled import passes
 from hushcount.engines.hashing import FIRST_SEED, PRIMES
 from hushcount.model.inputs import Int64s
 
@@ -44,6 +45,11 @@ def joined(people: Uint64s, items: Uint64s) -> Int64s:
 
 def hash_texts(buffer: Bytes, starts: Int64s, lengths: Int64s, *, seed: int) -> Int64s:
     """The hash of each of several texts in a buffer; with a sign."""
+    found = passes.hash_texts(buffer, starts, lengths, seed=seed)
+    return _hash_texts_in_numpy(buffer, starts, lengths, seed=seed) if found is None else found
+
+
+def _hash_texts_in_numpy(buffer: Bytes, starts: Int64s, lengths: Int64s, *, seed: int) -> Int64s:
     hashes = np.empty(len(starts), dtype=np.int64)
     longest_first = np.argsort(-lengths, kind="stable")
     for first in range(0, len(starts), _ROWS):

@@ -1,6 +1,6 @@
-"""SipHash-2-4 (Aumasson and Bernstein, 2012), a keyed pseudo-random function, vectorised over many messages with NumPy.
+"""SipHash-2-4 (Aumasson and Bernstein, 2012), a keyed pseudo-random function, over many messages at once.
 
-NumPy rather than compiled code, because a command that draws a few thousand numbers must not wait for a compiler.
+In NumPy; digests of texts, of which there may be millions, in C where the package has it, to the same bytes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from hushcount.compiled import passes
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 State: TypeAlias = tuple[Words, Words, Words, Words]
@@ -60,6 +62,11 @@ def digest128(key: bytes, messages: Sequence[bytes]) -> npt.NDArray[np.uint64]:
 
 def digest_slices(key: bytes, buffer: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     """As `digest128`, for messages that stand one behind the other in a buffer."""
+    found = passes.digest(key, buffer, lengths)
+    return _digest_in_numpy(key, buffer, lengths) if found is None else found
+
+
+def _digest_in_numpy(key: bytes, buffer: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> Words:
     out = np.empty((2, len(lengths)), dtype=np.uint64)
     starts = np.cumsum(lengths) - lengths
     order = np.argsort(lengths, kind="stable")

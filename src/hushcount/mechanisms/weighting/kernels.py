@@ -1,52 +1,39 @@
 """The passes of the sequential weightings: one visit of each person's list, in order, on integer weights.
 
-Written once and run in two ways. Plain Python runs them on lists of ints, about 0.4 µs for each pair, and nothing has
-to be installed or compiled. If numba is installed (the extra `fast`) and there are so many pairs that compiling pays,
-it runs them on arrays. Both give the same integers: every one stays below 2^62, so 64 bits are never left, and nothing
-is compiled with fast-math, so floats are IEEE doubles as written. The error bound in
-`hushcount.mechanisms.weighting.policy` counts on that.
+Here in plain Python, on lists of ints, about 0.4 µs for each pair; in C (`compiled/passes.c`) where the package has it,
+a hundredth of that. Both give the same integers: every one stays below 2^62, so 64 bits are never left, and floats are
+IEEE doubles as written. The error bound in `hushcount.mechanisms.weighting.policy` counts on that.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from hushcount.compiled import passes
 from hushcount.model.inputs import Int64s, UserLists
 
-# Lists of int in plain Python, arrays of whole numbers where it is compiled.
-_Ints: TypeAlias = Any
+_Ints: TypeAlias = list[int]
 # Offsets and ids of people; weights by id, changed in place; the cutoff, and what one person may spend.
 Kernel: TypeAlias = Callable[[tuple[_Ints, _Ints], _Ints, tuple[int, int]], None]
 
-# From here on a compiler saves more than it takes to import it.
-MANY_PAIRS = 1_000_000
 # So many pairs are Python's own ints at a time.
 _PIECE = 1 << 16
 
 
-def can_compile() -> bool:
-    """Whether numba is installed. Says nothing of the data, so it may be told before anything is charged."""
-    return find_spec("numba") is not None
+def is_compiled() -> bool:
+    """Whether they run as machine code. Says nothing of the data, so it may be told before anything is charged."""
+    return passes.library() is not None
 
 
 def weigh(kernel: Kernel, lists: UserLists, *, cutoff: int, budget: int) -> Int64s:
     """The weight of each item when all people have come, one after another, in the order of the lists."""
-    compiled = _compiled(kernel) if len(lists.ids) >= MANY_PAIRS else None
-    return weigh_by(compiled, lists, (cutoff, budget)) if compiled else weigh_plainly(kernel, lists, (cutoff, budget))
-
-
-def weigh_by(compiled: Kernel, lists: UserLists, limits: tuple[int, int]) -> Int64s:
-    """As `weigh`, by a compiled kernel."""
-    weights = np.zeros(len(lists.items), dtype=np.int64)
-    compiled((lists.offsets, lists.ids), weights, limits)
-    return weights
+    found = passes.weigh(_NAMES[kernel], (lists.offsets, lists.ids), n_items=len(lists.items), limits=(cutoff, budget))
+    return weigh_plainly(kernel, lists, (cutoff, budget)) if found is None else found
 
 
 def weigh_plainly(kernel: Kernel, lists: UserLists, limits: tuple[int, int]) -> Int64s:
@@ -58,21 +45,6 @@ def weigh_plainly(kernel: Kernel, lists: UserLists, limits: tuple[int, int]) -> 
         offsets = lists.offsets[first : last + 1]
         kernel(((offsets - offsets[0]).tolist(), lists.ids[offsets[0] : offsets[-1]].tolist()), weights, limits)
     return np.array(weights, dtype=np.int64)
-
-
-@cache
-def _compiled(kernel: Kernel) -> Kernel | None:
-    """The kernel as machine code; None if numba is not installed, or does not go with this NumPy."""
-    try:
-        import numba
-    except ImportError:
-        return None
-    compiled: Kernel
-    try:
-        compiled = numba.njit(cache=True, nogil=True)(kernel)
-    except RuntimeError:  # nowhere to keep machine code, as in a read-only container: compile in each process
-        compiled = numba.njit(nogil=True)(kernel)
-    return compiled
 
 
 def fill_evenly(people: tuple[_Ints, _Ints], weights: _Ints, limits: tuple[int, int]) -> None:
@@ -143,3 +115,11 @@ def step_straight(people: tuple[_Ints, _Ints], weights: _Ints, limits: tuple[int
             ratio = reach / norm
             for item in own:
                 weights[item] += int(float(cutoff - weights[item]) * ratio)
+
+
+# What each is called in C.
+_NAMES: Final[dict[Kernel, passes.Weighting]] = {
+    fill_evenly: "fill_evenly",
+    fill_in_turn: "fill_in_turn",
+    step_straight: "step_straight",
+}

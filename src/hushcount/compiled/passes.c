@@ -1,0 +1,340 @@
+/* Passes over people's lists and over texts, as machine code.
+ *
+ * Every function here has a twin in NumPy or plain Python, which says what it is for and is used where this file could
+ * not be compiled; both give the same integers. So: whole numbers of 64 bits, which the callers keep from overflowing,
+ * and of doubles only conversion, quotient, root, product and sum, each rounded once, in the order written. The build
+ * says -ffp-contract=off and never -ffast-math; a machine that computes in longer registers does not compile this.
+ *
+ * People are compressed rows: person j holds ids[offsets[j]] up to ids[offsets[j + 1]]. Nothing is allocated or kept
+ * here: results and room to work in are the caller's. */
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if FLT_EVAL_METHOD != 0
+#error "doubles are computed in longer registers here; the package does without this file"
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "texts are read as little-endian words; the package does without this file"
+#endif
+
+#define API __attribute__((visibility("default")))
+
+/* ---- clipped sums: engines/clipping.py ---- */
+
+/* `limits` ascend within each segment; those of segment s are limits[firsts[s]] up to limits[firsts[s + 1]]. */
+API void hush_losses(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *squares,
+                     const int32_t *of_item, int64_t segments, const int64_t *firsts, const int64_t *limits,
+                     int64_t unit, int64_t grain, double below_one, int64_t *sums, int64_t *lost)
+{
+    int64_t least = INT64_MAX;
+    for (int64_t clip = 0; clip < firsts[segments]; clip++)
+        if (limits[clip] < least)
+            least = limits[clip];
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t first = offsets[person], last = offsets[person + 1];
+        int64_t norm = 0;
+        for (int64_t pair = first; pair < last; pair++)
+            norm += squares[ids[pair]];
+        if (norm <= least)
+            continue;
+        memset(sums, 0, (size_t)segments * sizeof *sums);
+        for (int64_t pair = first; pair < last; pair++)
+            sums[of_item[ids[pair]]] += squares[ids[pair]];
+        norm = 0;
+        for (int64_t segment = 0; segment < segments; segment++) {
+            norm += sums[segment];
+            const double whole = (double)norm;
+            for (int64_t clip = firsts[segment]; clip < firsts[segment + 1] && norm > limits[clip]; clip++) {
+                const double kept = floor(sqrt((double)limits[clip] / whole) * below_one * (double)unit);
+                lost[clip] += unit + grain - (kept < (double)grain ? grain : (int64_t)kept);
+            }
+        }
+    }
+}
+
+API void hush_clipped(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *amplitudes,
+                      int64_t limit, double below_one, int64_t *total)
+{
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t first = offsets[person], last = offsets[person + 1];
+        int64_t norm = 0;
+        for (int64_t pair = first; pair < last; pair++)
+            norm += amplitudes[ids[pair]] * amplitudes[ids[pair]];
+        if (norm <= limit) {
+            for (int64_t pair = first; pair < last; pair++)
+                total[ids[pair]] += amplitudes[ids[pair]];
+            continue;
+        }
+        const double factor = sqrt((double)limit / (double)norm) * below_one;
+        for (int64_t pair = first; pair < last; pair++)
+            total[ids[pair]] += (int64_t)floor((double)amplitudes[ids[pair]] * factor);
+    }
+}
+
+/* ---- bounded lists: engines/bounding.py ---- */
+
+API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *allowed,
+                           uint8_t *keep, int64_t *held)
+{
+    for (int64_t person = 0; person < people; person++) {
+        int64_t count = 0;
+        for (int64_t pair = offsets[person]; pair < offsets[person + 1]; pair++) {
+            keep[pair] = allowed[ids[pair]];
+            count += keep[pair];
+        }
+        held[person] = count;
+    }
+}
+
+#define PRIME_1 0x9E3779B185EBCA87ULL
+#define PRIME_2 0xC2B2AE3D27D4EB4FULL
+#define PRIME_3 0x165667B19E3779F9ULL
+#define PRIME_4 0x85EBCA77C2B2AE63ULL
+#define PRIME_5 0x27D4EB2F165667C5ULL
+
+static inline uint64_t turned(uint64_t word, int bits)
+{
+    return word << bits | word >> (64 - bits);
+}
+
+static inline uint64_t finished(uint64_t state)
+{
+    state = (state ^ state >> 33) * PRIME_2;
+    state = (state ^ state >> 29) * PRIME_3;
+    return state ^ state >> 32;
+}
+
+/* The value that stands at a place once all are sorted (Hoare's selection); changes the order of `values`. */
+static int64_t selected(int64_t *values, int64_t count, int64_t place)
+{
+    int64_t low = 0, high = count - 1;
+    while (low < high) {
+        const int64_t pivot = values[low + (high - low) / 2];
+        int64_t left = low, right = high;
+        while (left <= right) {
+            while (values[left] < pivot)
+                left++;
+            while (pivot < values[right])
+                right--;
+            if (left <= right) {
+                const int64_t swapped = values[left];
+                values[left++] = values[right];
+                values[right--] = swapped;
+            }
+        }
+        if (place <= right)
+            high = right;
+        else if (place >= left)
+            low = left;
+        else
+            break;
+    }
+    return values[place];
+}
+
+/* `hashes` and `order` have room for the longest list. */
+API void hush_keep_smallest(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *held,
+                            int64_t limit, const uint64_t *starts, const uint64_t *things, uint8_t *keep,
+                            int64_t *hashes, int64_t *order)
+{
+    for (int64_t person = 0; person < people; person++) {
+        if (held[person] <= limit)
+            continue;
+        const int64_t first = offsets[person], last = offsets[person + 1];
+        int64_t count = 0;
+        for (int64_t pair = first; pair < last; pair++)
+            if (keep[pair])
+                hashes[count++] =
+                    (int64_t)finished(turned(starts[person] ^ things[ids[pair]], 27) * PRIME_1 + PRIME_4);
+        memcpy(order, hashes, (size_t)count * sizeof *order);
+        const int64_t worst = selected(order, count, limit - 1);
+        int64_t equal = limit;
+        for (int64_t number = 0; number < count; number++)
+            equal -= hashes[number] < worst;
+        count = 0;
+        for (int64_t pair = first; pair < last; pair++) {
+            if (!keep[pair])
+                continue;
+            const int64_t hash = hashes[count++];
+            keep[pair] = hash < worst || (hash == worst && equal-- > 0);
+        }
+    }
+}
+
+API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *keep,
+                       const int64_t *held, int64_t columns, const int64_t *weights, int64_t *total, uint8_t *seen)
+{
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t *row = weights + held[person] * columns;
+        for (int64_t pair = offsets[person]; pair < offsets[person + 1]; pair++) {
+            if (!keep[pair])
+                continue;
+            int64_t *sums = total + ids[pair] * columns;
+            seen[ids[pair]] = 1;
+            for (int64_t column = 0; column < columns; column++)
+                sums[column] += row[column];
+        }
+    }
+}
+
+/* ---- sequential weightings: mechanisms/weighting/kernels.py ---- */
+
+API void hush_fill_evenly(int64_t people, const int64_t *offsets, const int32_t *ids, int64_t *weights, int64_t cutoff,
+                          int64_t budget)
+{
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t first = offsets[person], last = offsets[person + 1];
+        int64_t open = last - first, left = budget, level = 0;
+        while (open > 0) {
+            level = left / open;
+            int64_t still = 0;
+            for (int64_t pair = first; pair < last; pair++) {
+                const int64_t gap = cutoff - weights[ids[pair]];
+                if (gap > level) {
+                    still++;
+                } else {
+                    weights[ids[pair]] = cutoff;
+                    left -= gap;
+                }
+            }
+            if (still == open)
+                break;
+            open = still;
+        }
+        int64_t ones = left - level * open;
+        for (int64_t pair = first; pair < last; pair++)
+            if (weights[ids[pair]] < cutoff)
+                weights[ids[pair]] += ones-- > 0 ? level + 1 : level;
+    }
+}
+
+API void hush_fill_in_turn(int64_t people, const int64_t *offsets, const int32_t *ids, int64_t *weights, int64_t cutoff,
+                           int64_t budget)
+{
+    for (int64_t person = 0; person < people; person++) {
+        int64_t left = budget;
+        for (int64_t pair = offsets[person]; pair < offsets[person + 1] && left > 0; pair++) {
+            const int64_t gap = cutoff - weights[ids[pair]], step = gap < left ? gap : left;
+            weights[ids[pair]] += step;
+            left -= step;
+        }
+    }
+}
+
+API void hush_step_straight(int64_t people, const int64_t *offsets, const int32_t *ids, int64_t *weights,
+                            int64_t cutoff, int64_t radius)
+{
+    const double reach = (double)radius;
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t first = offsets[person], last = offsets[person + 1];
+        double squares = 0, lost = 0; /* Kahan's sum */
+        for (int64_t pair = first; pair < last; pair++) {
+            const double gap = (double)(cutoff - weights[ids[pair]]);
+            const double term = gap * gap - lost, sum = squares + term;
+            lost = (sum - squares) - term;
+            squares = sum;
+        }
+        const double norm = sqrt(squares), ratio = reach / norm;
+        for (int64_t pair = first; pair < last; pair++) {
+            int64_t *weight = weights + ids[pair];
+            *weight = norm <= reach ? cutoff : *weight + (int64_t)((double)(cutoff - *weight) * ratio);
+        }
+    }
+}
+
+/* ---- keyed hashes of texts: engines/xxh64.py, noise/siphash.py ---- */
+
+static inline uint64_t word_at(const uint8_t *place)
+{
+    uint64_t word;
+    memcpy(&word, place, sizeof word);
+    return word;
+}
+
+static inline uint64_t rounded(uint64_t lane, uint64_t word)
+{
+    return turned(lane + word * PRIME_2, 31) * PRIME_1;
+}
+
+static uint64_t xxh64(const uint8_t *place, int64_t length, uint64_t seed)
+{
+    const uint8_t *const end = place + length;
+    uint64_t state = seed + PRIME_5;
+    if (length >= 32) {
+        uint64_t lanes[4] = {seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1};
+        for (; end - place >= 32; place += 32)
+            for (int lane = 0; lane < 4; lane++)
+                lanes[lane] = rounded(lanes[lane], word_at(place + 8 * lane));
+        state = turned(lanes[0], 1) + turned(lanes[1], 7) + turned(lanes[2], 12) + turned(lanes[3], 18);
+        for (int lane = 0; lane < 4; lane++)
+            state = (state ^ rounded(0, lanes[lane])) * PRIME_1 + PRIME_4;
+    }
+    state += (uint64_t)length;
+    for (; end - place >= 8; place += 8)
+        state = turned(state ^ rounded(0, word_at(place)), 27) * PRIME_1 + PRIME_4;
+    if (end - place >= 4) {
+        uint32_t half;
+        memcpy(&half, place, sizeof half);
+        state = turned(state ^ half * PRIME_1, 23) * PRIME_2 + PRIME_3;
+        place += 4;
+    }
+    for (; place < end; place++)
+        state = turned(state ^ *place * PRIME_5, 11) * PRIME_1;
+    return finished(state);
+}
+
+API void hush_hash_texts(int64_t texts, const uint8_t *buffer, const int64_t *starts, const int64_t *lengths,
+                         uint64_t seed, uint64_t *hashes)
+{
+    for (int64_t text = 0; text < texts; text++)
+        hashes[text] = xxh64(buffer + starts[text], lengths[text], seed);
+}
+
+static inline void sip_rounds(uint64_t v[4], int times)
+{
+    while (times-- > 0) {
+        v[0] += v[1];
+        v[1] = turned(v[1], 13) ^ v[0];
+        v[0] = turned(v[0], 32);
+        v[2] += v[3];
+        v[3] = turned(v[3], 16) ^ v[2];
+        v[0] += v[3];
+        v[3] = turned(v[3], 21) ^ v[0];
+        v[2] += v[1];
+        v[1] = turned(v[1], 17) ^ v[2];
+        v[2] = turned(v[2], 32);
+    }
+}
+
+static inline void sip_absorb(uint64_t v[4], uint64_t block)
+{
+    v[3] ^= block;
+    sip_rounds(v, 2);
+    v[0] ^= block;
+}
+
+/* SipHash-2-4-128 of texts that stand one behind the other: low words, then high words. */
+API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *lengths, uint64_t k0, uint64_t k1,
+                     uint64_t *digests)
+{
+    for (int64_t text = 0; text < texts; buffer += lengths[text], text++) {
+        uint64_t v[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1 ^ 0xEE, 0x6C7967656E657261ULL ^ k0,
+                         0x7465646279746573ULL ^ k1};
+        const int64_t length = lengths[text], blocks = length / 8;
+        uint64_t last = (uint64_t)length << 56;
+        for (int64_t block = 0; block < blocks; block++)
+            sip_absorb(v, word_at(buffer + 8 * block));
+        for (int64_t byte = 8 * blocks; byte < length; byte++)
+            last |= (uint64_t)buffer[byte] << 8 * (byte - 8 * blocks);
+        sip_absorb(v, last);
+        v[2] ^= 0xEE;
+        sip_rounds(v, 4);
+        digests[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
+        v[1] ^= 0xDD;
+        sip_rounds(v, 4);
+        digests[texts + text] = v[0] ^ v[1] ^ v[2] ^ v[3];
+    }
+}

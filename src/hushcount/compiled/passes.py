@@ -1,0 +1,163 @@
+"""Calls into `passes.c`. Each has a twin in NumPy or plain Python with the same integers, used where it is missing.
+
+The library is made when the package is built, if there is a C compiler then (`hatch_build.py`), and is loaded by the
+first call: nothing is compiled while somebody waits, and nothing depends on the version of Python. Arrays are handed
+over by their address, so every one is checked or made contiguous and of its type here. While C runs, other threads run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.compiled.segments import Segments
+from hushcount.model.inputs import Int64s
+
+Ints: TypeAlias = npt.NDArray[np.integer[Any]]
+Uint64s: TypeAlias = npt.NDArray[np.uint64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+Weighting: TypeAlias = Literal["fill_evenly", "fill_in_turn", "step_straight"]
+
+LIBRARY = Path(__file__).with_name("libpasses.so")
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The compiled passes; None where there are none, or none for this machine."""
+    try:
+        return ctypes.CDLL(str(LIBRARY))
+    except OSError:
+        return None
+
+
+def losses(rows: tuple[Int64s, Ints], tables: Segments, *, below_one: float) -> Int64s | None:
+    """As `engines.clipping.losses`."""
+    if (found := library()) is None:
+        return None
+    order = np.lexsort((tables.limits, tables.of_clip))
+    segments = int(tables.of_clip.max()) + 1
+    firsts = np.searchsorted(tables.of_clip[order], np.arange(segments + 1))
+    lost, sums = np.zeros(len(order), dtype=np.int64), np.empty(segments, dtype=np.int64)
+    _call(
+        *(found.hush_losses, *_people(rows), _read(tables.squares), _read(tables.of_item, np.int32)),
+        *(ctypes.c_int64(segments), _read(firsts), _read(tables.limits[order])),
+        *(ctypes.c_int64(tables.unit), ctypes.c_int64(tables.grain), ctypes.c_double(below_one), sums, lost),
+    )
+    told = np.empty_like(lost)
+    told[order] = lost
+    return told
+
+
+def clipped(rows: tuple[Int64s, Ints], amplitudes: Int64s, *, limit: int, below_one: float) -> Int64s | None:
+    """As `engines.clipping.clipped`."""
+    if (found := library()) is None:
+        return None
+    total = np.zeros(len(amplitudes), dtype=np.int64)
+    _call(
+        *(found.hush_clipped, *_people(rows), _read(amplitudes)),
+        *(ctypes.c_int64(limit), ctypes.c_double(below_one), total),
+    )
+    return total
+
+
+def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> Int64s | None:
+    """As `engines.bounding.keep_allowed`."""
+    if (found := library()) is None:
+        return None
+    held = np.empty(len(rows[0]) - 1, dtype=np.int64)
+    _call(found.hush_keep_allowed, *_people(rows), _read(allowed), _written(keep), held)
+    return held
+
+
+def keep_smallest(
+    rows: tuple[Int64s, Ints], *, held: Int64s, limit: int, hashes: tuple[Uint64s, Uint64s], keep: Bools
+) -> bool:
+    """As `engines.bounding.keep_smallest`; whether it was done."""
+    if (found := library()) is None:
+        return False
+    room = np.empty((2, int(np.diff(rows[0]).max(initial=0))), dtype=np.int64)
+    people, things = hashes
+    _call(
+        *(found.hush_keep_smallest, *_people(rows), _read(held), ctypes.c_int64(limit)),
+        *(_read(people, np.uint64), _read(things, np.uint64), _written(keep), room[0], room[1]),
+    )
+    return True
+
+
+def add_rows(
+    rows: tuple[Int64s, Ints], *, keep: Bools, held: Int64s, weights: Int64s, n_items: int
+) -> tuple[Int64s, Bools] | None:
+    """As `engines.bounding.add_rows`."""
+    if (found := library()) is None:
+        return None
+    columns = weights.shape[1]
+    total, seen = np.zeros((n_items, columns), dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
+    _call(
+        *(found.hush_add_rows, *_people(rows), _read(keep), _read(held)),
+        *(ctypes.c_int64(columns), _read(weights), total, seen),
+    )
+    return total, seen
+
+
+def weigh(weighting: Weighting, rows: tuple[Int64s, Ints], *, n_items: int, limits: tuple[int, int]) -> Int64s | None:
+    """As `mechanisms.weighting.kernels.weigh`."""
+    if (found := library()) is None:
+        return None
+    weights = np.zeros(n_items, dtype=np.int64)
+    _call(getattr(found, f"hush_{weighting}"), *_people(rows), weights, *map(ctypes.c_int64, limits))
+    return weights
+
+
+def hash_texts(buffer: Bytes, starts: Int64s, lengths: Int64s, *, seed: int) -> Int64s | None:
+    """As `engines.xxh64.hash_texts`."""
+    if (found := library()) is None:
+        return None
+    hashes = np.empty(len(starts), dtype=np.int64)
+    _call(
+        *(found.hush_hash_texts, ctypes.c_int64(len(starts)), _read(buffer, np.uint8)),
+        *(_read(starts), _read(lengths), ctypes.c_uint64(seed), hashes),
+    )
+    return hashes
+
+
+def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
+    """As `noise.siphash.digest_slices`."""
+    if (found := library()) is None:
+        return None
+    digests = np.empty((2, len(lengths)), dtype=np.uint64)
+    words = (ctypes.c_uint64(int.from_bytes(key[at : at + 8], "little")) for at in (0, 8))
+    _call(
+        *(found.hush_digest, ctypes.c_int64(len(lengths)), _read(buffer, np.uint8), _read(lengths), *words, digests),
+    )
+    return digests
+
+
+def _people(rows: tuple[Int64s, Ints]) -> tuple[ctypes.c_int64, Int64s, npt.NDArray[Any]]:
+    """Compressed rows: how many people, their offsets, and the ids that offsets count from."""
+    offsets, ids = rows
+    return ctypes.c_int64(len(offsets) - 1), _read(offsets), _read(ids, np.int32)
+
+
+def _read(values: npt.NDArray[Any], kind: type[Any] | None = None) -> npt.NDArray[Any]:
+    """An array to read from; copied only where it lies or is written in another way than C expects."""
+    return np.ascontiguousarray(values, dtype=kind)
+
+
+def _written(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array to write to, which cannot be a copy."""
+    if not values.flags.c_contiguous or not values.flags.writeable:
+        raise ValueError("an array that C writes to must be contiguous and writeable")
+    return values
+
+
+def _call(function: Any, *given: Any) -> None:  # noqa: ANN401 (of ctypes, which has no types of its own)
+    """Call C; arrays live until it returns."""
+    function.restype = None
+    function(*(ctypes.c_void_p(one.ctypes.data) if isinstance(one, np.ndarray) else one for one in given))

@@ -1,0 +1,221 @@
+"""Machine code and its plain twins give the same integers, and code compiled in a wrong way is told apart."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import shutil
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hushcount.compiled import passes
+from hushcount.compiled.segments import Segments
+from hushcount.engines import bounding, clipping, xxh64
+from hushcount.mechanisms.weighting import kernels
+from hushcount.noise import siphash
+from tests.architecture.sources import ROOT
+from tests.plainly import plainly
+from tests.unit.weighting.made_lists import encode
+
+if shutil.which("cc") is None:
+    pytest.skip("no C compiler here, so there is no machine code to test", allow_module_level=True)
+
+ITEMS = 12
+LISTS = st.lists(st.lists(st.integers(0, ITEMS - 1), unique=True, min_size=1, max_size=ITEMS), max_size=12)
+WORDS = st.integers(0, 2**64 - 1)
+# Few, so that many pairs have equal hashes.
+ALIKE = st.sampled_from([0, 1, 2**63])
+KERNELS = (kernels.fill_evenly, kernels.fill_in_turn, kernels.step_straight)
+
+
+def rows(lists):
+    """Compressed rows of some lists."""
+    offsets = np.concatenate(([0], np.cumsum([len(own) for own in lists]))).astype(np.int64)
+    return offsets, np.array([item for own in lists for item in sorted(own)], dtype=np.int32)
+
+
+def both(function):
+    """What a function gives with machine code, and without."""
+    with_code = function()
+    with plainly():
+        return with_code, function()
+
+
+def same(function):
+    """Whether the two agree to the last bit, types included."""
+    found, plain = both(function)
+    pairs = zip(found, plain, strict=True) if isinstance(found, tuple) else [(found, plain)]
+    return all(one.dtype == other.dtype and one.tolist() == other.tolist() for one, other in pairs)
+
+
+def test_it_was_compiled():
+    """Where there is a compiler there is machine code: no test below compares one way with itself."""
+    assert passes.library() is not None
+
+
+@given(
+    lists=LISTS,
+    amplitudes=st.lists(st.integers(0, 2**25), min_size=ITEMS, max_size=ITEMS),
+    ends=st.lists(st.integers(1, ITEMS), min_size=1, max_size=4, unique=True),
+    radii=st.lists(st.integers(1, 2**27), min_size=1, max_size=5),
+    unit=st.integers(1, 2**40),
+    grain=st.integers(0, 2**20),
+)
+def test_losses(lists, amplitudes, ends, radii, unit, grain):
+    """Of any clips in any order, of lists of any length, on coarse and on fine grids."""
+    clips = list(itertools.product(range(len(ends)), radii))[::-1]
+    of_item = np.searchsorted(sorted(ends), np.arange(ITEMS), side="right")
+    tables = Segments(
+        squares=np.where(of_item < len(ends), np.array(amplitudes, dtype=np.int64) ** 2, 0),
+        of_item=np.where(of_item < len(ends), of_item, 0),
+        of_clip=np.array([segment for segment, _ in clips]),
+        limits=np.array([radius**2 for _, radius in clips], dtype=np.int64),
+        grain=grain,
+        unit=unit,
+    )
+
+    assert same(lambda: clipping.losses(*rows(lists), tables))
+
+
+@given(
+    lists=LISTS,
+    amplitudes=st.lists(st.integers(0, 2**25), min_size=ITEMS, max_size=ITEMS),
+    radius=st.integers(1, 2**27),
+)
+def test_clipped_sums(lists, amplitudes, radius):
+    """Whether a person is clipped or not, and wherever a product falls."""
+    offsets, ids = rows(lists)
+
+    assert same(lambda: clipping.clipped(offsets, ids, np.array(amplitudes, dtype=np.int64), radius=radius))
+    assert same(lambda: clipping.clipped(offsets, ids.astype(np.int64), np.array(amplitudes), radius=radius))
+
+
+@given(
+    lists=LISTS,
+    barred=st.sets(st.integers(0, ITEMS - 1)),
+    limit=st.integers(1, ITEMS),
+    hashes=st.tuples(
+        st.lists(ALIKE | WORDS, min_size=12, max_size=12), st.lists(ALIKE | WORDS, min_size=ITEMS, max_size=ITEMS)
+    ),
+    weights=st.lists(st.tuples(st.integers(0, 2**50), st.integers(0, 9)), min_size=ITEMS + 1, max_size=ITEMS + 1),
+)
+def test_bounded_lists(lists, barred, limit, hashes, weights):
+    """Which pairs stay, equal hashes included, how many each person has, and what they add up to."""
+    offsets, ids = rows(lists)
+    allowed = np.array([item not in barred for item in range(ITEMS)])
+    people = np.array(hashes[0], dtype=np.uint64)[: len(lists)]
+    things = np.array(hashes[1], dtype=np.uint64)
+
+    def bounded():
+        keep = np.ones(len(ids), dtype=np.bool_)
+        held = bounding.keep_allowed(offsets, ids, allowed=allowed, keep=keep)
+        bounding.keep_smallest(offsets, ids, held=held, limit=limit, hashes=(people, things), keep=keep)
+        left = np.minimum(held, limit)
+        total, seen = bounding.add_rows(
+            offsets, ids, keep=keep, held=left, weights=np.array(weights, dtype=np.int64), n_items=ITEMS
+        )
+        return keep, held, total, seen
+
+    assert same(bounded)
+
+
+def test_a_part_of_the_people():
+    """Two threads take two halves: offsets need not begin at zero, and nothing outside is touched."""
+    offsets, ids = rows([[1, 2], [0, 2, 3], [4]])
+    keep = np.ones(len(ids), dtype=np.bool_)
+    held = bounding.keep_allowed(offsets[1:], ids, allowed=np.zeros(ITEMS, dtype=np.bool_), keep=keep)
+
+    assert held.tolist() == [0, 0]
+    assert keep.tolist() == [True, True, False, False, False, False]
+
+
+@given(lists=LISTS, cutoff=st.integers(1, 2**52), budget=st.integers(1, 2**47), kernel=st.sampled_from(KERNELS))
+def test_sequential_weightings(lists, cutoff, budget, kernel):
+    """For cutoffs and budgets up to the finest grids."""
+    assert same(lambda: kernels.weigh(kernel, encode(lists), cutoff=cutoff, budget=budget))
+
+
+@given(texts=st.lists(st.binary(max_size=80), max_size=20), seed=WORDS, key=st.binary(min_size=16, max_size=16))
+def test_keyed_hashes(texts, seed, key):
+    """Of texts of every length up to several stripes, one behind the other."""
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    buffer = np.frombuffer(b"".join(texts), dtype=np.uint8)
+
+    assert same(lambda: xxh64.hash_texts(buffer, np.cumsum(lengths) - lengths, lengths, seed=seed))
+    assert same(lambda: siphash.digest_slices(key, buffer, lengths))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
+def test_long_lists_of_many_people(kernel):
+    """On skewed lists whose items fill up: where an order of additions or a contracted product would show."""
+    chance = np.random.default_rng(5)
+    lists = encode([sorted(set(chance.zipf(1.3, 60).clip(max=400).tolist())) for _ in range(800)])
+    compiled, plain = both(lambda: kernels.weigh(kernel, lists, cutoff=2**50 // 3, budget=2**46 + 12345))
+
+    assert compiled.tolist() == plain.tolist()
+    assert 0 < np.count_nonzero(compiled == 2**50 // 3) < len(compiled)
+
+
+def build_hook():
+    """The program that compiles it."""
+    spec = spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_code_compiled_with_fast_math_is_told_apart(tmp_path):
+    """Broken twin: where sums may be reordered, Kahan's correction is optimised away and integers differ."""
+    chance = np.random.default_rng(5)
+    lists = encode([sorted(set(chance.zipf(1.3, 300).clip(max=4000).tolist())) for _ in range(400)])
+    made = build_hook().compiled(passes.LIBRARY.with_name("passes.c"), tmp_path / "twin.so", "-ffast-math")
+    plain = kernels.weigh_plainly(kernels.step_straight, lists, (2**52 - 1, 2**46 + 12345))
+    with patch.object(passes, "library", lambda: ctypes.CDLL(str(tmp_path / "twin.so"))):
+        twin = kernels.weigh(kernels.step_straight, lists, cutoff=2**52 - 1, budget=2**46 + 12345)
+
+    assert made
+    assert plain.tolist() != twin.tolist()
+
+
+def test_without_a_compiler_there_is_no_machine_code(tmp_path, monkeypatch):
+    """The build goes on without, and what an older build left is removed."""
+    (tmp_path / "old.so").write_bytes(b"of another machine")
+    monkeypatch.setenv("CC", "no-such-compiler")
+
+    assert not build_hook().compiled(passes.LIBRARY.with_name("passes.c"), tmp_path / "old.so")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [None, b"of another machine"], ids=["missing", "broken"])
+def test_a_library_that_cannot_be_loaded_is_done_without(tmp_path, content):
+    """In an install without machine code, or with that of another machine, questions are answered."""
+    place = tmp_path / "libpasses.so"
+    if content is not None:
+        place.write_bytes(content)
+    words = (
+        "import pathlib, sys; from hushcount.compiled import passes; passes.LIBRARY = pathlib.Path(sys.argv[1])\n"
+        "from hushcount.mechanisms.weighting import kernels; from tests.unit.weighting.made_lists import encode\n"
+        "lists = encode([[1, 2], [2, 3]])\n"
+        "print(kernels.is_compiled(), kernels.weigh(kernels.fill_in_turn, lists, cutoff=9, budget=4))"
+    )
+    run = subprocess.run(  # noqa: S603 (our own words)
+        [sys.executable, "-c", words, str(place)], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+
+    assert run.stdout.strip() == "False [4 4 0]"
+
+
+def test_an_array_that_cannot_be_written_is_refused():
+    """C would write to a copy, and nothing would be heard of it."""
+    offsets, ids = rows([[1, 2]])
+    keep = np.ones(4, dtype=np.bool_)[::2]
+
+    with pytest.raises(ValueError, match="contiguous"):
+        passes.keep_allowed((offsets, ids), allowed=np.ones(ITEMS, dtype=np.bool_), keep=keep)
