@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
 from hushcount.accounting.bisection import last_true
 from hushcount.accounting.normal import gaussian_delta
@@ -223,6 +224,7 @@ def gaussian_mu(rho: Number) -> float:
         return float_above((2 * positive("rho", rho)).sqrt() * (1 + _SLACK))
 
 
+@lru_cache(maxsize=1 << 14)
 def _zcdp_delta(rho: Decimal, epsilon: Decimal, order: Decimal) -> Decimal:
     t = _within(_order_for_delta(rho, epsilon), order)
     with localcontext(_PRECISE):

@@ -338,3 +338,16 @@ API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *length
         digests[texts + text] = v[0] ^ v[1] ^ v[2] ^ v[3];
     }
 }
+
+/* The word of 64 bits that SipHash-2-4 gives for each of some states and one last block; states are kept. */
+API void hush_words(int64_t rows, const uint64_t *v0, const uint64_t *v1, const uint64_t *v2, const uint64_t *v3,
+                    uint64_t last, uint64_t *words)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        uint64_t v[4] = {v0[row], v1[row], v2[row], v3[row]};
+        sip_absorb(v, last);
+        v[2] ^= 0xFF;
+        sip_rounds(v, 4);
+        words[row] = v[0] ^ v[1] ^ v[2] ^ v[3];
+    }
+}

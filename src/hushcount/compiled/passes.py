@@ -139,6 +139,15 @@ def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
     return digests
 
 
+def words(state: tuple[Uint64s, Uint64s, Uint64s, Uint64s], last: int) -> Uint64s | None:
+    """As `noise.siphash.words`, for a last block."""
+    if (found := library()) is None:
+        return None
+    made = np.empty(len(state[0]), dtype=np.uint64)
+    _call(found.hush_words, ctypes.c_int64(len(made)), *map(_read, state), ctypes.c_uint64(last), made)
+    return made
+
+
 def _people(rows: tuple[Int64s, Ints]) -> tuple[ctypes.c_int64, Int64s, npt.NDArray[Any]]:
     """Compressed rows: how many people, their offsets, and the ids that offsets count from."""
     offsets, ids = rows

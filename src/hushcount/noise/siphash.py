@@ -1,6 +1,7 @@
 """SipHash-2-4 (Aumasson and Bernstein, 2012), a keyed pseudo-random function, over many messages at once.
 
-In NumPy; digests of texts, of which there may be millions, in C where the package has it, to the same bytes.
+In NumPy; digests of texts and the words of draws, of which there may be millions, in C where the package has it, to the
+same bits.
 """
 
 from __future__ import annotations
@@ -104,8 +105,13 @@ def _padded(
 
 def words(state: State, counter: int) -> Words:
     """Pseudo-random word number `counter` (below 2^56) for each message absorbed into `state`, which is kept."""
+    last = counter | (23 << 56)  # two digest blocks and seven bytes of counter: 23 bytes in all
+    found = passes.words(state, last)
+    return _words_in_numpy(state, np.uint64(last)) if found is None else found
+
+
+def _words_in_numpy(state: State, last: np.uint64) -> Words:
     rows = len(state[0])
-    last = np.uint64(counter | (23 << 56))  # two digest blocks and seven bytes of counter: 23 bytes in all
     out = np.empty(rows, dtype=np.uint64)
     for first in range(0, rows, _CHUNK):
         part = slice(first, first + _CHUNK)
