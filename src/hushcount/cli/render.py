@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hushcount.ledger.ledger import Balance
 
 _ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
-_HEADINGS = {"count": "people", "low": "at least", "high": "at most"}
-_NUMBERS = {*_HEADINGS, "truly"}
 # What `--json` prints, by its version; docs/formats.md.
 _SCHEMA = 1
 
@@ -70,9 +68,17 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(printable(str(cell)) for cell in row))
     else:
-        print_table(release.to_dict(), most=given["rows"])
+        print_table(release.to_dict() | _marks(release, given), most=given["rows"])
         for line in summary(release, given):
             click.echo(line)
+
+
+def _marks(release: Release, given: dict[str, Any]) -> dict[str, list[str]]:
+    """Where an accuracy was asked for, and not every row has it: a column that tells which do."""
+    if not given.get("error") or release.counts is None:
+        return {}
+    sharp = release.within(given["error"])
+    return {} if sharp.all() else {"as asked": ["yes" if one else "wider" for one in sharp]}
 
 
 def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
@@ -81,10 +87,12 @@ def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from hushcount.app.release import HEADINGS
+
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
-        is_number = name in _NUMBERS
-        heading = _HEADINGS.get(name, printable(name))
+        is_number = name in HEADINGS or name == "truly"
+        heading = HEADINGS.get(name, printable(name))
         table.add_column(Text(heading), justify="right" if is_number else "left", overflow="fold")
     for row in list(zip(*columns.values(), strict=True))[:most]:
         # Text, not markup: an item may contain square brackets.
@@ -106,6 +114,8 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines += _nothing(receipt)
     if release.counts is not None:
         lines.append(interval_sentence(receipt))
+    if receipt.remark is not None:
+        lines.append(receipt.remark)
     if release.counts is not None and bool((release.counts <= 0).any()):
         lines.append("A number of zero or below is noise around few people or none: read it as hardly anybody.")
     if receipt.question == "top" and given.get("k") and len(release) < given["k"]:

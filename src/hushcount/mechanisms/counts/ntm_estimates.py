@@ -33,8 +33,18 @@ class Estimates:
     high: Int64s
 
 
-def estimate(final: Measured, rough: Measured | None = None, *, most_noise: float) -> Estimates:
+def estimate(
+    final: Measured, rough: Measured | None = None, *, most_noise: float, asked: float | None = None
+) -> Estimates:
     """Each count with its interval; left out where the noise of what is shown would be above a share of it.
+
+    Args:
+        final: the final counts.
+        rough: the rough ones, if there are any.
+        most_noise: the noise of a count that is shown is at most this share of it.
+        asked: half of an interval is to be at most this share of the count. A row that is foreseen to be wider is left
+            out. Foreseen means from its predicted count and from widths that are known before the final noise is drawn,
+            so that leaving it out tells nothing of that noise, and the others hold what they held.
 
     The noise of final counts is fresh: which items have one, and how good it is, was decided before it was drawn. So
     an interval and a test by them alone hold given all of that. A rough count does not always belong into them: an item
@@ -51,10 +61,12 @@ def estimate(final: Measured, rough: Measured | None = None, *, most_noise: floa
     alone = replace(final, counts=np.rint(final.counts), stddevs=np.sqrt(final.stddevs**2 + 1 / 12))
     both = alone if rough is None else _weighed(final, rough)
     bar = both.stddevs / most_noise
-    shown = np.flatnonzero(alone.counts >= bar)
+    ahead = np.inf if asked is None else _ahead(alone, asked)
+    shown = np.flatnonzero((alone.counts >= bar) & (ahead >= 0))
     low, high = _ends(alone, bar)
     if rough is not None:
-        low, high = _sharpened((low, high), _ends(both, bar - math.inf), _margins(alone, rough, bar))
+        margins = np.minimum(_margins(alone, rough, bar), ahead / rough.stddevs[_rows(final, rough)])
+        low, high = _sharpened((low, high), _ends(both, bar - math.inf), margins)
     best: Int64s = np.clip(both.counts.astype(np.int64), low, high)[shown]
     by_item = np.argsort(final.items[shown], kind="stable")
     order = by_item[np.argsort(-best[by_item], kind="stable")]
@@ -75,6 +87,19 @@ def _ends(measured: Measured, bar: Floats) -> tuple[Int64s, Int64s]:
     ends = zip(measured.counts, bar, measured.stddevs, reach, strict=True)
     low = [lower_end(count, above, stddev, reach=z) if count >= above else 0 for count, above, stddev, z in ends]
     return np.array(low, dtype=np.int64), high
+
+
+def _ahead(final: Measured, asked: float) -> Floats:
+    """By how much each predicted count is above the one of which half of its interval would be the share asked for.
+
+    A prediction moves with its rough count, and by no more than that: so this is no more than how far the rough count
+    is from where it decided.
+    """
+    if final.predicted is None:  # pragma: no cover (a course has them)
+        raise LookupError("predictions")
+    reach = deviations(np.broadcast_to(final.lost, final.counts.shape), final.stddevs)
+    width = reach * final.stddevs + final.lost + reach * np.hypot(final.stddevs, final.lost_stddev)
+    return final.predicted - width / 2 / asked
 
 
 def _sharpened(alone: tuple[Int64s, Int64s], both: tuple[Int64s, Int64s], margins: Floats) -> tuple[Int64s, Int64s]:
