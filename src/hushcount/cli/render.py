@@ -104,6 +104,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     """The sentences under a table."""
     from hushcount.app.receipt import cutoff_sentence, interval_sentence
     from hushcount.app.words import price_words
+    from hushcount.cli.changes import one_change
 
     receipt = release.receipt
     lines = [""]
@@ -112,9 +113,9 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append(f"and {more:,} more; write --out FILE to keep them all, or --rows {len(release)} to see them.")
     if not len(release):
         lines += _nothing(receipt)
-    if release.counts is not None:
+    if release.counts is not None and len(release):
         lines.append(interval_sentence(receipt))
-    if receipt.remark is not None:
+    if receipt.remark is not None and (len(release) or given.get("error")):
         lines.append(receipt.remark)
     if release.counts is not None and bool((release.counts <= 0).any()):
         lines.append("A number of zero or below is noise around few people or none: read it as hardly anybody.")
@@ -122,7 +123,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
     if release.cutoff is not None:
         lines.append(cutoff_sentence(receipt))
-    lines += _more(release, given)
+    lines += one_change(release, given)
     if not release.enforced:
         lines.append("Given without a limit: spending on this data is only tracked.")
     paid = "Free: asked before" if release.free else f"Price: {price_words(float(receipt.charged_rho))}"
@@ -152,25 +153,6 @@ def _written(given: dict[str, Any]) -> list[str]:
 
     out, plot = given.get("out"), given.get("plot")
     return [*((out, str(receipt_path(Path(out)))) if out else ()), *((plot,) if plot else ())]
-
-
-def _more(release: Release, given: dict[str, Any]) -> list[str]:
-    """The one change that would show more, or more of the truth, and its price; none that was not typed is undone."""
-    from hushcount.app.words import price_words
-    from hushcount.model.budgets import PRESETS
-
-    receipt = release.receipt
-    if receipt.left_out and receipt.question == "count" and given.get("max_items_per_user"):
-        return [
-            "For the true numbers leave out --max-items-per-user: fewer rows, at the same price, and nobody missing."
-        ]
-    dearer = [name for name, rho in PRESETS.items() if float(rho) > float(receipt.rho)]
-    if receipt.cutoff is None or not dearer or any(given.get(name) for name in ("rho", "epsilon", "error")):
-        return []
-    rho = float(PRESETS[dearer[0]])
-    # Noise, and with it every threshold, goes by the root of what is spent.
-    about = receipt.cutoff * (float(receipt.rho) / rho) ** 0.5
-    return [f"--preset {dearer[0]} would go down to about {about:,.0f} instead, for {price_words(rho)}."]
 
 
 def printable(text: str) -> str:

@@ -167,18 +167,16 @@ def _release(course: Course, final: Measured, rough: Measured | None = None) -> 
         cutoff=final.smallest,
         noise=course.noise,
     )
-    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(final, rough))
+    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(found.lost))
 
 
-def _remark(*measured: Measured | None) -> str | None:
+def _remark(lost: int) -> str | None:
     """What the clips left out, from what was released of it."""
-    clipped = [one for one in measured if one is not None and one.lost_stddev]
-    if not clipped:
+    if not lost:
         return None
-    lost = math.ceil(max(one.lost + 1.64 * one.lost_stddev for one in clipped))
     return (
         "People with very many items count a little less for each of them, so that nobody moves all counts together "
-        f"by much. A count may be too low for that, by up to about {lost:,} people; the upper ends allow for it."
+        f"by much. A number may be too low for that, by up to about {lost:,} people: 'at most' allows for it."
     )
 
 
@@ -224,6 +222,7 @@ def expect_ntm(plan: NtmPlan) -> Expectation:
             f"If people have up to {length:,} of the counted items, the rarest has about {cutoff:,.0f} people, "
             f"give or take {width:,}."
         )
+    notes.append("The more rows share the price, the wider each is: a top list has fewer, and sharper ones.")
     return Expectation(notes=tuple(notes))
 
 

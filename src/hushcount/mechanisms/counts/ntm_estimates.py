@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,7 +15,10 @@ from hushcount.mechanisms.counts.ntm_course import Measured
 from hushcount.mechanisms.counts.ntm_shape import Floats
 from hushcount.model.inputs import Int64s, Items
 
+Numbers = TypeVar("Numbers", Floats, Int64s)
+
 _MISSED = 0.05
+_ONE_SIDED = 1.645
 # The table of `deviations`: from nothing lost to so much that only one end can be missed.
 _STEP, _LAST = 0.01, 4.0
 # So many deviations above the bar a count was not helped over it by its noise. Between this and the next an interval
@@ -24,13 +28,17 @@ _FAR, _FARTHER = 5.0, 11.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimates:
-    """Counts of items, largest first, equal ones by item: whole numbers, the deviation of their noise, their ends."""
+    """Counts of items, largest first, equal ones by item: whole numbers, the deviation of their noise, their ends.
+
+    `lost` is the most that an upper end allows for what a clip took, in people; zero if nothing could be taken.
+    """
 
     items: Items
     counts: Int64s
     stddevs: Floats
     low: Int64s
     high: Int64s
+    lost: int
 
 
 def estimate(
@@ -64,9 +72,13 @@ def estimate(
     ahead = np.inf if asked is None else _ahead(alone, asked)
     shown = np.flatnonzero((alone.counts >= bar) & (ahead >= 0))
     low, high = _ends(alone, bar)
+    lost = _allowance(alone)
     if rough is not None:
         margins = np.minimum(_margins(alone, rough, bar), ahead / rough.stddevs[_rows(final, rough)])
-        low, high = _sharpened((low, high), _ends(both, bar - math.inf), margins)
+        sharper = _ends(both, bar - math.inf)
+        low = _by_margin(margins, low, sharper[0], np.minimum)
+        high = _by_margin(margins, high, sharper[1], np.maximum)
+        lost = _by_margin(margins, lost, _allowance(both), np.maximum)
     best: Int64s = np.clip(both.counts.astype(np.int64), low, high)[shown]
     by_item = np.argsort(final.items[shown], kind="stable")
     order = by_item[np.argsort(-best[by_item], kind="stable")]
@@ -76,7 +88,13 @@ def estimate(
         stddevs=both.stddevs[shown][order],
         low=low[shown][order],
         high=high[shown][order],
+        lost=math.ceil(lost[shown].max(initial=0)),
     )
+
+
+def _allowance(measured: Measured) -> Floats:
+    """How many people each count may lack for its clip: what was released of it, and its noise; missed once in 20."""
+    return np.broadcast_to(measured.lost + _ONE_SIDED * measured.lost_stddev, measured.counts.shape)
 
 
 def _ends(measured: Measured, bar: Floats) -> tuple[Int64s, Int64s]:
@@ -102,12 +120,12 @@ def _ahead(final: Measured, asked: float) -> Floats:
     return final.predicted - width / 2 / asked
 
 
-def _sharpened(alone: tuple[Int64s, Int64s], both: tuple[Int64s, Int64s], margins: Floats) -> tuple[Int64s, Int64s]:
-    """Ends by the final count where margins are small, by both counts where they are large, by either between."""
-    near, far = margins < _FAR, margins >= _FARTHER
-    low = np.where(near, alone[0], np.where(far, both[0], np.minimum(alone[0], both[0])))
-    high = np.where(near, alone[1], np.where(far, both[1], np.maximum(alone[1], both[1])))
-    return low, high
+def _by_margin(
+    margins: Floats, alone: Numbers, both: Numbers, either: Callable[[Numbers, Numbers], Numbers]
+) -> Numbers:
+    """By the final count where margins are small, by both counts where they are large, by either between."""
+    found: Numbers = np.where(margins < _FAR, alone, np.where(margins >= _FARTHER, both, either(alone, both)))
+    return found
 
 
 def _margins(final: Measured, rough: Measured, bar: Floats) -> Floats:
