@@ -112,7 +112,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     if more > 0:
         lines.append(f"and {more:,} more; write --out FILE to keep them all, or --rows {len(release)} to see them.")
     if not len(release):
-        lines += _nothing(receipt)
+        lines += _nothing(receipt, given)
     if release.counts is not None and len(release):
         lines.append(interval_sentence(receipt))
     if receipt.remark is not None and (len(release) or given.get("error")):
@@ -131,13 +131,15 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     return lines + [f"Written: {path}" for path in _written(given)]
 
 
-def _nothing(receipt: Receipt) -> list[str]:
+def _nothing(receipt: Receipt, given: dict[str, Any]) -> list[str]:
     """Why there may be no row at all: what is free to look at first, and what costs more last."""
     item, where = printable(receipt.item), printable(receipt.where or "")
     reasons = [f"The item: is {item} what you mean? A column that differs in every row has nothing to share."]
     reasons.append("Spelling and case: --trim and --lower make one item of texts that differ by spaces or capitals.")
     if where:
         reasons.insert(0, f"The filter: does any row have {where}? Texts must be spelt as in the data, capitals too.")
+    if given.get("error"):
+        reasons.insert(0, "The error: rows that are foreseen to be wider are left out. A larger --error shows more.")
     if where or "(" in item:
         reasons.append("Dates: in a filter date('2026-01-31'), and --date-format where those of the item are not ISO.")
     return [

@@ -79,11 +79,21 @@ def test_rows_that_are_wider_than_asked_are_marked(log, capsys):
     assert "as asked" not in plain
 
 
+def test_an_error_that_nothing_meets_comes_first(log, capsys):
+    """Before spelling and dates."""
+    show_release(*asked(log, error="0.01%"))
+    told = capsys.readouterr().out
+
+    assert told.index("A larger --error shows more") < told.index("Spelling and case")
+    assert "nothing could be counted so well" in told
+
+
 def test_a_table_without_rows_says_nothing_of_ends(log, capsys):
     """There are none: only why, and what to look at first."""
     show_release(*asked(log, where="article = 'no such thing'"))
     told = capsys.readouterr().out
 
     assert "Nothing could be shown" in told
+    assert "A larger --error" not in told
     assert "with 95 % probability" not in told
     assert "one by one" not in told
