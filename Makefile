@@ -28,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean compiler postgres java maven
+.PHONY: docs help demo serve-demo test check bench bench-coverage bench-ledger bench-serve bench-spark bench-pinot lock clean compiler postgres java maven
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -94,6 +94,9 @@ check: $(INSTALLED)  ## Style, format, types and import rules
 
 bench: $(INSTALLED)  ## Measure speed as ratios to a plain query, in one run
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-coverage: $(INSTALLED)  ## Measure how often intervals hold what they say, for every count mechanism
+	$(BIN)/python -m benchmarks.coverage $(ARGS)
 
 bench-ledger: $(INSTALLED) postgres  ## Measure the ledger on SQLite and PostgreSQL beside pgbench
 	$(BIN)/python -m benchmarks.ledger $(ARGS)

@@ -227,6 +227,49 @@ def test_without_a_space_between_the_borders_they_would_not(monkeypatch):
     assert held < 0.95 - 3.5 * math.sqrt(0.95 * 0.05 / 6000)
 
 
+ASKED = 0.05
+
+
+def share_foreseen(estimated, *, distance, ratio, rows=6000):
+    """Of items so many rough deviations above where a row is foreseen to be as sharp as asked: the share held."""
+    rng, stddev = np.random.default_rng(round(100 * distance + 10 * ratio) + 1000), 20.0
+    true = 1.96 * ratio * stddev / ASKED + distance * stddev
+    rough = np.append(true + stddev * rng.standard_normal(rows), 1.0)
+    final = np.append(true + ratio * stddev * rng.standard_normal(rows), 1.0)
+    items = np.array([f"{n:05}" for n in range(rows + 1)], dtype=object)
+    first = Measured(items=items, counts=rough, stddevs=np.full(rows + 1, stddev), smallest=1.0)
+    found = estimated(replace(first, counts=final, stddevs=ratio * first.stddevs, predicted=rough), first)
+    return float(((found.low <= true) & (true <= found.high)).mean()), len(found.items)
+
+
+def as_asked(final, rough):
+    """As rows are made where a share was asked for."""
+    return estimate(final, rough, most_noise=ASKED / 1.5, asked=ASKED)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 2.5])
+def test_intervals_hold_though_rows_that_would_be_wide_were_left_out(ratio):
+    """What is foreseen by rough counts leaves the final noise alone, near the place where it decides and far above."""
+    for distance in (-1, 0, 2, 4, 5, 6, 8, 10, 11, 12, 16, 25):
+        held, rows = share_foreseen(as_asked, distance=distance, ratio=ratio)
+
+        assert held >= 0.95 - 3.5 * math.sqrt(0.95 * 0.05 / rows), (distance, held)
+
+
+@pytest.mark.parametrize("distance", [-1.5, -2])
+def test_left_out_by_the_count_itself_they_would_not(distance):
+    """The twin: rows are dropped by the count that is released, with the interval of before."""
+
+    def dropped(final, rough):
+        found = estimate(final, rough, most_noise=ASKED / 1.5)
+        kept = np.flatnonzero(found.high - found.low <= 2 * ASKED * found.counts)
+        return replace(found, items=found.items[kept], low=found.low[kept], high=found.high[kept])
+
+    held, rows = share_foreseen(dropped, distance=distance, ratio=0.5)
+
+    assert held < 0.95 - 3.5 * math.sqrt(0.95 * 0.05 / rows)
+
+
 def test_the_largest_counts_have_the_intervals_of_both():
     """Where rough counts are sharper, far above the last item the interval is that of the sharper one."""
     items = np.array(["a", "b"], dtype=object)

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
+from hushcount.app.aims import aim_sentence
 from hushcount.app.bounded import bounded_input, needs_rows
 from hushcount.app.charging import HELD, UNCHARGED, noting
 from hushcount.app.intervals import intervals
@@ -27,6 +28,8 @@ from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
 from hushcount.mechanisms.weighting.kernels import is_compiled
 from hushcount.model.costs import EVERY_ORDER
+from hushcount.model.inputs import Int64s
+from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
 
 _CANCELLED = "the question was stopped before data was read for it. Nothing was charged."
@@ -293,8 +296,9 @@ def _draw(job: _Job, held: Reservation | None = None) -> Release:
     # Without a ledger new noise has no reservation to tell two of its receipts apart, and the time must do.
     context = _context(job, held) if held is not None or not planned.request.fresh else made.isoformat()
     mark = job.setting.secret.mark(job.sighted.version, context)
-    receipt = make_receipt(planned, mark, outcome, made=made, consistent=not planned.request.fresh)
     ends = intervals(outcome)
+    told = replace(outcome, remark=_remark(planned, outcome, ends))
+    receipt = make_receipt(planned, mark, told, made=made, consistent=not planned.request.fresh)
     return Release(
         items=outcome.items,
         counts=outcome.counts,
@@ -304,6 +308,15 @@ def _draw(job: _Job, held: Reservation | None = None) -> Release:
         cost=outcome.cost,
         receipt=receipt,
     )
+
+
+def _remark(planned: Planned, outcome: Outcome, ends: tuple[Int64s, Int64s] | None) -> str | None:
+    """What the mechanism remarks, and which rows are as sharp as was asked."""
+    aim = planned.request.aim
+    if aim is None or ends is None or outcome.counts is None:
+        return outcome.remark
+    sentence = aim_sentence(aim, outcome.counts, ends, rho=zcdp.spent(planned.plan.cost).rho)
+    return sentence if outcome.remark is None else f"{sentence} {outcome.remark}"
 
 
 def _noise(job: _Job, held: Reservation | None) -> NoiseSource:

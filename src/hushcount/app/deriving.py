@@ -9,7 +9,9 @@ above the threshold nobody can see that; nearer, its own reach downwards, at its
 to that of the rest. Upwards nothing changes: given that it passed, noise is only larger, and the true count smaller.
 
 A row that was clipped (`ntm`) may lack up to what was lost, and all rows of its release share the noise with which that
-is known. So such rows are not independent upwards: their reaches upwards are added up one by one.
+is known. So such rows are not independent upwards: their reaches upwards are added up one by one. What was lost is
+bounded for each row, and not for all of them together: a person who counts as 0.9 lacks a tenth in every row that they
+are in, so k rows together may lack k times the loss of one.
 
 Two releases have noise of their own if they are not the same one: noise is drawn for each question on each version of
 the data, or for each reservation (`answer._noise`).
@@ -186,6 +188,9 @@ def _loses(release: Release) -> bool:
     An end that was cut at nobody does not tell, so that a release of such rows alone is taken for one.
     """
     receipt, counts, low, high = release.receipt, release.counts, release.low, release.high
+    if receipt.noise != "discrete-gaussian":
+        # A remark may also say which rows are as sharp as was asked.
+        return False
     if receipt.remark is None or receipt.shown_above is not None or counts is None or low is None or high is None:
         return False
     whole = low > 0

@@ -25,7 +25,8 @@ class Options(TypedDict, total=False):
         trim: leave off white space at both ends of items.
         lower: fold case away; on for words unless said otherwise, off for other items.
         preset: "cautious", "standard" (the default) or "generous".
-        error: wanted accuracy: "10%" of each count, or a number of people, from which the cost is solved.
+        error: wanted half of the 95 % interval: "10%" of each count, at the price that was said; or a number of people,
+            from which the price is solved.
         rho: what may be spent, instead of a preset; or
         epsilon: what may be spent, as (epsilon, delta).
         delta: the probability that a rare item of one person is named after all; 1e-6 unless said otherwise.

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from hushcount.app.aims import share_words
 from hushcount.app.request import Request
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import Plan
@@ -16,6 +17,7 @@ from hushcount.model.budgets import EpsilonBudget, RhoBudget
 from hushcount.model.expectations import Expectation
 
 _CHEAPEST, _DEAREST = Decimal("1e-9"), Decimal(100)
+_SLACK = 0.005
 _WEIGHT_NOTE = (
     "A person with one item counts one towards the cut-off; a person with many items counts less towards each of them."
 )
@@ -51,6 +53,9 @@ def _plan(request: Request, order: Decimal | None) -> Planned:
         mechanism, reason = choice.mechanism, choice.reason
     else:
         mechanism, reason = find(request.method, request.question), f"{request.method}: asked for by name"
+    share = request.facts.relative_error
+    if share is not None and "relative_error" not in mechanism.takes:
+        raise _no_share(mechanism, mechanism.plan(budget, replace(request.facts, relative_error=None)), share)
     plan = mechanism.plan(budget, request.facts)
     return Planned(request=request, mechanism=mechanism, plan=plan, reason=reason, order=order)
 
@@ -86,7 +91,8 @@ def _plan_for_error(request: Request, people: float, order: Decimal | None) -> P
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if fits_at(_amount(middle)) else (middle, high)
-    return at(_amount(high))
+    # A little more than just enough: at the very edge an interval near a threshold is wider by one, for nothing.
+    return at(_amount(high + _SLACK))
 
 
 def _no_single_width(mechanism: Mechanism, people: float) -> InvalidParameter:
@@ -95,6 +101,20 @@ def _no_single_width(mechanism: Mechanism, people: float) -> InvalidParameter:
             "error", people, "a share such as 10% for this question", "Its noise differs from row to row."
         )
     return InvalidParameter("error", people, f"left out for '{mechanism.name}'", "It shows names, and no counts.")
+
+
+def _no_share(mechanism: Mechanism, plan: Plan, share: float) -> InvalidParameter:
+    """Why a share cannot be aimed at where all rows have the same noise, and what that noise is worth."""
+    asked, width = share_words(share), mechanism.expect(plan).give_or_take
+    if width is None:
+        return InvalidParameter("error", asked, f"left out for '{mechanism.name}'", "It shows names, and no counts.")
+    return InvalidParameter(
+        "error",
+        asked,
+        f"a number of people here, such as {width}",
+        f"All its rows have the same noise: for this price give or take {width:,} people, which is {asked} of "
+        f"{math.ceil(width / share):,} people and more. Say how many people it may be, and it is priced.",
+    )
 
 
 def _amount(logarithm: float) -> Decimal:

@@ -279,9 +279,9 @@ def interval_sentence(receipt: Receipt) -> str:
     if not receipt.left_out:
         return "Each true number is between 'at least' and 'at most' with 95 % probability, row by row."
     return (
-        f"Of each person at most {_bound_words(receipt)} were counted, chosen at random, and these are the numbers of "
-        "that: 'at least' and 'at most' hold it with 95 % probability, row by row. Whoever has more items is missing "
-        "in some rows, so a true number may well be above 'at most'."
+        f"At most {_bound_words(receipt)} of each person were counted, chosen at random, and these are the numbers of "
+        "what was counted: each is between 'at least' and 'at most' with 95 % probability, row by row. Whoever has "
+        "more items is missing from some rows, so a true number may well be above 'at most'."
     )
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from hushcount.app.aims import read_aim
 from hushcount.app.receipt import Receipt, cutoff_sentence, interval_sentence, question_words
 from hushcount.app.words import price_words
 from hushcount.errors import InvalidParameter, MissingExtra
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 _ROWS_IN_CARD = 20
 _NUMBERS = ("count", "low", "high")
-_HEADINGS = {"count": "people", "low": "at least", "high": "at most"}
+# What the columns of numbers are called where people read them.
+HEADINGS = {"count": "people", "low": "at least", "high": "at most"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -90,6 +93,13 @@ class Release:
         counts, low, high = map(sorted_by, (self.counts, self.low, self.high))
         return replace(self, items=self.items[order], counts=counts, low=low, high=high)
 
+    def within(self, error: str | float) -> npt.NDArray[np.bool_]:
+        """For each row, whether half of its interval is at most "10%" of its count, or so many people. Free."""
+        aim = read_aim(error)
+        if aim is None or self.counts is None or self.low is None or self.high is None:
+            raise InvalidParameter("error", error, "a share or a number of people, asked of a release with counts")
+        return aim.met(self.counts, (self.low, self.high))
+
     def to_bytes(self) -> bytes:
         """The release as bytes: what the ledger stores and gives again to the same question; an item is one text.
 
@@ -148,7 +158,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         columns = self.to_dict()
-        head = "".join(f"<th style='{_side(name)}'>{html.escape(_HEADINGS.get(name, name))}</th>" for name in columns)
+        head = "".join(f"<th style='{_side(name)}'>{html.escape(HEADINGS.get(name, name))}</th>" for name in columns)
         rows = [
             "<tr>" + "".join(map(_cell, columns, row)) + "</tr>"
             for row in list(zip(*columns.values(), strict=True))[:_ROWS_IN_CARD]
@@ -156,6 +166,7 @@ class Release:
         more = len(self) - len(rows)
         rest = f"<p>and {more:,} more rows</p>" if more > 0 else ""
         said = [] if self.counts is None else [interval_sentence(self.receipt)]
+        said += [] if self.receipt.remark is None else [self.receipt.remark]
         said += [] if self.cutoff is None else [cutoff_sentence(self.receipt)]
         said.append("Free: asked before." if self.free else f"Price: {price_words(float(self.receipt.charged_rho))}.")
         said.append(f"Receipt {self.receipt.id}: .receipt")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from hushcount.app.aims import Aim, read_aim
 from hushcount.app.items import everybody, make_items, public_items, tuple_words
 from hushcount.app.options import Options
 from hushcount.engines.filters import grammar
@@ -29,6 +30,12 @@ class Request:
     people_error: float | None
     fresh: bool
     said: frozenset[str] = frozenset()
+
+    @property
+    def aim(self) -> Aim | None:
+        """What was asked of accuracy; None if nothing was."""
+        share = self.facts.relative_error
+        return None if share is None and self.people_error is None else Aim(share=share, people=self.people_error)
 
     def item_words(self) -> str:
         """What is counted, in a few words."""
@@ -62,11 +69,16 @@ class Request:
                 "with_counts": self.facts.with_counts,
                 "budget": [type(self.budget).__name__, *map(_plain, _amounts(self.budget))],
                 "method": self.method,
-                "error": [self.facts.aim, self.people_error],
+                "error": self._error(),
             },
             sort_keys=True,
             ensure_ascii=True,
         )
+
+    def _error(self) -> list[float | str | None]:
+        """What was asked of accuracy. A share that was said makes another plan than the same share unsaid."""
+        said = [] if self.aim is None else ["half of an interval"]
+        return [self.facts.aim, self.people_error, *said]
 
 
 def _canonical_item(item: str | TextItems | TupleItems) -> object:
@@ -100,7 +112,7 @@ def _made(question: Question, *, user: str, items: str | TextItems | TupleItems,
     cap = options.get("per_item_cap", 1)
     text = options.get("where")
     where = None if text is None else grammar.read(text)
-    relative, people = _error(options.get("error"))
+    aim = read_aim(options.get("error")) or Aim()
     return Request(
         question=question,
         selection=Selection(user=user, item=items, where=where, per_item_cap=cap),
@@ -110,11 +122,11 @@ def _made(question: Question, *, user: str, items: str | TextItems | TupleItems,
             public_items=public_items(options.get("keys"), items),
             k=options.get("k"),
             with_counts=options.get("counts", True),
-            relative_error=relative,
+            relative_error=aim.share,
         ),
         budget=_budget(options),
         method=options.get("method"),
-        people_error=people,
+        people_error=aim.people,
         fresh=options.get("fresh", False),
         said=frozenset(options),
     )
@@ -133,19 +145,6 @@ def _budget(options: Options) -> Budget:
     if preset not in PRESETS:
         raise InvalidParameter("preset", preset, f"one of {', '.join(PRESETS)}")
     return rho_budget(PRESETS[preset], delta)
-
-
-def _error(value: str | float | None) -> tuple[float | None, float | None]:
-    if value is None:
-        return None, None
-    text = str(value).strip()
-    try:
-        number = float(text.removesuffix("%"))
-    except ValueError:
-        number = float("nan")
-    if not 0 < number < float("inf"):
-        raise InvalidParameter("error", value, "a share such as 10%, or a number of people such as 50")
-    return (number / 100, None) if text.endswith("%") else (None, number)
 
 
 def _amounts(budget: Budget) -> tuple[Decimal, Decimal]:

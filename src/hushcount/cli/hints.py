@@ -31,7 +31,7 @@ _OPTIONS = {
     "per_item_cap": "--per-item-cap N",
     "preset": "--preset cautious, standard or generous",
     "public_items": "--keys LIST",
-    "relative_error": "--error 10%",
+    "relative_error": "--error 20%",
     "releases": "--releases 10, or --none",
     "rho": "--rho X",
     "table": "--table NAME",
@@ -62,10 +62,18 @@ def hint(error: errors.HushcountError) -> str:  # noqa: PLR0911  one for each ki
         case errors.BudgetExhausted(refusal={"would_fit": [{"change": {} as sent}, *_]}):
             return _as_options(sent)
         case errors.InvalidParameter(name=name, want=want):
-            # What is to be left out is not to be typed.
-            return "" if want.startswith("left out") else _OPTIONS.get(name, "")
+            return _option(name, want)
         case _:
             return ""
+
+
+def _option(name: str, want: str) -> str:
+    if want.startswith("left out"):
+        # What is to be left out is not to be typed.
+        return ""
+    if name == "error" and want.startswith("a number of people here"):
+        return f"--error {want.rsplit(maxsplit=1)[-1]}"
+    return _OPTIONS.get(name, "")
 
 
 def _file() -> str:

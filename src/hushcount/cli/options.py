@@ -64,7 +64,9 @@ _SHARED = (
         shell_complete=completion.presets,
         help="How much to spend: cautious, standard (default) or generous.",
     ),
-    click.option("--error", metavar="E", help="Wanted accuracy: 10% of each count, or a number of people."),
+    click.option(
+        "--error", metavar="E", help="Wanted half of each 95 % interval: 10% of its count, or so many people."
+    ),
     click.option("--rho", metavar="X", help="Expert: spend this much rho."),
     click.option("--epsilon", metavar="X", help="Expert: spend (epsilon, delta)."),
     click.option("--delta", metavar="X", help="Expert: the delta, 1e-6 unless said otherwise."),

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hushcount.ledger.ledger import Balance
 
 _ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
-_HEADINGS = {"count": "people", "low": "at least", "high": "at most"}
-_NUMBERS = {*_HEADINGS, "truly"}
 # What `--json` prints, by its version; docs/formats.md.
 _SCHEMA = 1
 
@@ -70,9 +68,17 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(printable(str(cell)) for cell in row))
     else:
-        print_table(release.to_dict(), most=given["rows"])
+        print_table(release.to_dict() | _marks(release, given), most=given["rows"])
         for line in summary(release, given):
             click.echo(line)
+
+
+def _marks(release: Release, given: dict[str, Any]) -> dict[str, list[str]]:
+    """Where an accuracy was asked for, and not every row has it: a column that tells which do."""
+    if not given.get("error") or release.counts is None:
+        return {}
+    sharp = release.within(given["error"])
+    return {} if sharp.all() else {"as asked": ["yes" if one else "wider" for one in sharp]}
 
 
 def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
@@ -81,10 +87,12 @@ def print_table(columns: dict[str, list[Any]], *, most: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from hushcount.app.release import HEADINGS
+
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
-        is_number = name in _NUMBERS
-        heading = _HEADINGS.get(name, printable(name))
+        is_number = name in HEADINGS or name == "truly"
+        heading = HEADINGS.get(name, printable(name))
         table.add_column(Text(heading), justify="right" if is_number else "left", overflow="fold")
     for row in list(zip(*columns.values(), strict=True))[:most]:
         # Text, not markup: an item may contain square brackets.
@@ -96,6 +104,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     """The sentences under a table."""
     from hushcount.app.receipt import cutoff_sentence, interval_sentence
     from hushcount.app.words import price_words
+    from hushcount.cli.changes import one_change
 
     receipt = release.receipt
     lines = [""]
@@ -103,16 +112,18 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     if more > 0:
         lines.append(f"and {more:,} more; write --out FILE to keep them all, or --rows {len(release)} to see them.")
     if not len(release):
-        lines += _nothing(receipt)
-    if release.counts is not None:
+        lines += _nothing(receipt, given)
+    if release.counts is not None and len(release):
         lines.append(interval_sentence(receipt))
+    if receipt.remark is not None and (len(release) or given.get("error")):
+        lines.append(receipt.remark)
     if release.counts is not None and bool((release.counts <= 0).any()):
         lines.append("A number of zero or below is noise around few people or none: read it as hardly anybody.")
     if receipt.question == "top" and given.get("k") and len(release) < given["k"]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
     if release.cutoff is not None:
         lines.append(cutoff_sentence(receipt))
-    lines += _more(release, given)
+    lines += one_change(release, given)
     if not release.enforced:
         lines.append("Given without a limit: spending on this data is only tracked.")
     paid = "Free: asked before" if release.free else f"Price: {price_words(float(receipt.charged_rho))}"
@@ -120,13 +131,15 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
     return lines + [f"Written: {path}" for path in _written(given)]
 
 
-def _nothing(receipt: Receipt) -> list[str]:
+def _nothing(receipt: Receipt, given: dict[str, Any]) -> list[str]:
     """Why there may be no row at all: what is free to look at first, and what costs more last."""
     item, where = printable(receipt.item), printable(receipt.where or "")
     reasons = [f"The item: is {item} what you mean? A column that differs in every row has nothing to share."]
     reasons.append("Spelling and case: --trim and --lower make one item of texts that differ by spaces or capitals.")
     if where:
         reasons.insert(0, f"The filter: does any row have {where}? Texts must be spelt as in the data, capitals too.")
+    if given.get("error"):
+        reasons.insert(0, "The error: rows that are foreseen to be wider are left out. A larger --error shows more.")
     if where or "(" in item:
         reasons.append("Dates: in a filter date('2026-01-31'), and --date-format where those of the item are not ISO.")
     return [
@@ -142,25 +155,6 @@ def _written(given: dict[str, Any]) -> list[str]:
 
     out, plot = given.get("out"), given.get("plot")
     return [*((out, str(receipt_path(Path(out)))) if out else ()), *((plot,) if plot else ())]
-
-
-def _more(release: Release, given: dict[str, Any]) -> list[str]:
-    """The one change that would show more, or more of the truth, and its price; none that was not typed is undone."""
-    from hushcount.app.words import price_words
-    from hushcount.model.budgets import PRESETS
-
-    receipt = release.receipt
-    if receipt.left_out and receipt.question == "count" and given.get("max_items_per_user"):
-        return [
-            "For the true numbers leave out --max-items-per-user: fewer rows, at the same price, and nobody missing."
-        ]
-    dearer = [name for name, rho in PRESETS.items() if float(rho) > float(receipt.rho)]
-    if receipt.cutoff is None or not dearer or any(given.get(name) for name in ("rho", "epsilon", "error")):
-        return []
-    rho = float(PRESETS[dearer[0]])
-    # Noise, and with it every threshold, goes by the root of what is spent.
-    about = receipt.cutoff * (float(receipt.rho) / rho) ** 0.5
-    return [f"--preset {dearer[0]} would go down to about {about:,.0f} instead, for {price_words(rho)}."]
 
 
 def printable(text: str) -> str:

@@ -86,6 +86,27 @@ def test_clipped_rows_do_not_undercover(release):
     assert hits[2] / RUNS < 0.5
 
 
+def test_rows_together_lack_what_each_of_them_lacks(release):
+    """Who is clipped is so in every row: one row's loss for the whole sum, the broken twin, never holds the truth."""
+    chance = np.random.default_rng(4)
+    hits = 0
+    for _ in range(200):
+        one = clipped(release, 60.0, 4.0, chance)
+        found, lost = added([side(one, list("abcd"))]), 60.0 + 1.96 * 4.0
+        hits += TRUE.sum() <= found.value + lost + width_of_sum("discrete-gaussian", (8,) * 4, 0.95)
+
+    assert hits == 0
+
+
+@pytest.mark.parametrize("law", ["discrete-laplace", "discrete-gaussian"])
+def test_what_was_asked_of_accuracy_is_no_loss(release, law):
+    """A remark on how sharp rows are leaves sums as they are."""
+    one = drawn(release, "x", law, 5.0, np.random.default_rng(3))
+    told = replace(one, receipt=replace(one.receipt, remark="Asked for 20 people: so it is in every row."))
+
+    assert added([side(told, list("abcd"))]) == added([side(one, list("abcd"))])
+
+
 def test_one_release_is_told_as_the_service_tells_it(release):
     """Two rows of one release: each as it was released, their difference and sum around the released numbers."""
     one = drawn(release, "x", "discrete-gaussian", 5.0, np.random.default_rng(3))

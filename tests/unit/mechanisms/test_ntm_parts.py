@@ -17,6 +17,7 @@ from hushcount.errors import BudgetExhausted, InvalidParameter
 from hushcount.mechanisms.chooser import choose
 from hushcount.mechanisms.counts import ntm
 from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
+from hushcount.mechanisms.counts.ntm_estimates import estimate
 from hushcount.mechanisms.counts.ntm_plan import Shares, plan_ntm
 from hushcount.mechanisms.counts.ntm_shape import shape_of
 from hushcount.mechanisms.counts.purse import Purse
@@ -242,10 +243,27 @@ def test_items_with_equal_predictions_stand_in_the_order_of_their_texts():
 
 def test_what_was_clipped_is_said():
     """In people, from what was released, and nothing is said where nothing could be clipped."""
-    whole, clipped = rough([10], [1]), replace(rough([10], [1]), lost=12.0, lost_stddev=2.0)
+    whole, clipped = rough([90], [1]), replace(rough([90], [1]), lost=12.0, lost_stddev=2.0)
+    found = [estimate(one, most_noise=0.07).lost for one in (whole, clipped)]
 
-    assert ntm._remark(whole) is None  # noqa: SLF001
-    assert "up to about 16 people" in ntm._remark(clipped)  # noqa: SLF001
+    assert found == [0, 16]
+    assert ntm._remark(found[0]) is None  # noqa: SLF001
+    assert "up to about 16 people" in ntm._remark(found[1])  # noqa: SLF001
+
+
+def test_only_what_upper_ends_allow_for_is_said():
+    """A loss of rough counts is none of rows that go by the final count alone, and in part one of those far above."""
+    final = rough([5000, 90], [10, 3])
+    before = replace(rough([5000, 90], [10, 3]), lost=40.0, lost_stddev=2.0)
+    near = estimate(
+        replace(final, items=final.items[1:], counts=final.counts[1:], stddevs=final.stddevs[1:]),
+        before,
+        most_noise=0.07,
+    )
+    both = estimate(final, before, most_noise=0.07)
+
+    assert near.lost == 0
+    assert both.lost == math.ceil((40 + 1.645 * 2) / 2)
 
 
 def test_ends_of_a_mechanism_are_taken_as_they_are():
@@ -271,10 +289,11 @@ def test_a_cap_is_refused_by_name(name):
 
 def test_what_to_expect_grows_with_the_lists():
     """For longer lists the rarest count that can be measured well is larger, by the root of their length."""
-    notes = find("ntm").expect(PLAN).notes
+    *notes, last = find("ntm").expect(PLAN).notes
     cutoffs = [int(note.split("about ")[1].split(" people")[0].replace(",", "")) for note in notes]
 
     assert len(notes) == 3
+    assert "top list" in last
     assert cutoffs[1] / cutoffs[0] == pytest.approx(math.sqrt(10), rel=0.05)
     assert cutoffs[2] / cutoffs[1] == pytest.approx(math.sqrt(10), rel=0.05)
 

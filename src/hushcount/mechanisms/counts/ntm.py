@@ -12,7 +12,7 @@ import numpy as np
 from hushcount.mechanisms.counts.ntm_choice import Ladder
 from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
 from hushcount.mechanisms.counts.ntm_estimates import estimate
-from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm
+from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm, settings_for
 from hushcount.mechanisms.counts.ntm_shape import Shape, shape_of
 from hushcount.mechanisms.counts.pcr_batched import peel_counts, peeling_rho, small_pcr_batched
 from hushcount.mechanisms.counts.purse import Purse
@@ -157,7 +157,8 @@ def _final(course: Course, shape: Shape) -> Measured:
 
 def _release(course: Course, final: Measured, rough: Measured | None = None) -> Outcome:
     plan = course.plan
-    found = estimate(final, rough, most_noise=plan.dropped * plan.final_noise)
+    asked = plan.relative_error if plan.asked else None
+    found = estimate(final, rough, most_noise=plan.dropped * plan.final_noise, asked=asked)
     released = release_counts(
         plan,
         found.items,
@@ -166,18 +167,16 @@ def _release(course: Course, final: Measured, rough: Measured | None = None) -> 
         cutoff=final.smallest,
         noise=course.noise,
     )
-    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(final, rough))
+    return replace(released, low=found.low, high=found.high, cost=course.purse.bought, remark=_remark(found.lost))
 
 
-def _remark(*measured: Measured | None) -> str | None:
+def _remark(lost: int) -> str | None:
     """What the clips left out, from what was released of it."""
-    clipped = [one for one in measured if one is not None and one.lost_stddev]
-    if not clipped:
+    if not lost:
         return None
-    lost = math.ceil(max(one.lost + 1.64 * one.lost_stddev for one in clipped))
     return (
-        "Long lists were clipped, so that one person moves all counts together only a little. For that a count may be "
-        f"too low by up to about {lost:,} people; the upper ends allow for it."
+        "People with very many items count a little less for each of them, so that nobody moves all counts together "
+        f"by much. A number may be too low for that, by up to about {lost:,} people: 'at most' allows for it."
     )
 
 
@@ -223,11 +222,16 @@ def expect_ntm(plan: NtmPlan) -> Expectation:
             f"If people have up to {length:,} of the counted items, the rarest has about {cutoff:,.0f} people, "
             f"give or take {width:,}."
         )
+    notes.append("The more rows share the price, the wider each is: a top list has fewer, and sharper ones.")
     return Expectation(notes=tuple(notes))
 
 
 def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
     clips = name == "ntm"
+
+    def calibrate(budget: Budget, facts: Facts) -> NtmPlan:
+        settings = settings_for(facts.relative_error)
+        return plan_ntm(budget, clips=clips, relative_error=facts.aim, settings=settings)
 
     def small(budget: Budget, facts: Facts) -> NtmPlan:
         return _small(budget, clips=clips, relative_error=facts.aim)
@@ -237,7 +241,7 @@ def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
         question="count",
         wants="incidence",
         takes=frozenset({"relative_error"}),
-        calibrate=lambda budget, facts: plan_ntm(budget, clips=clips, relative_error=facts.aim),
+        calibrate=calibrate,
         run=run_ntm,
         expect=expect_ntm,
         small=small,

@@ -50,6 +50,7 @@ class Measured:
         counts: their counts, with noise; below the true ones, apart from it, by at most what was lost.
         stddevs: of the noise of each.
         smallest: the smallest count that was predicted for one of them.
+        predicted: all of these predictions, where rows are chosen by them.
         lost: what the clip takes away, in people, if it was released; zero for certain if nobody can be clipped.
         lost_stddev: of the noise of `lost`.
     """
@@ -58,6 +59,7 @@ class Measured:
     counts: Floats
     stddevs: Floats
     smallest: float
+    predicted: Floats | None = None
     lost: float | Floats = 0.0
     lost_stddev: float | Floats = 0.0
 
@@ -127,6 +129,7 @@ class Course:
             counts=self.noise.perform(call) / steps,
             stddevs=math.sqrt(call.variance) / steps,
             smallest=float(shape.predictions[clip.first - 1]),
+            predicted=shape.predictions[: clip.first],
         )
 
     def lost(self, shape: Shape, clip: Clip, number: int) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,7 +15,10 @@ from hushcount.mechanisms.counts.ntm_course import Measured
 from hushcount.mechanisms.counts.ntm_shape import Floats
 from hushcount.model.inputs import Int64s, Items
 
+Numbers = TypeVar("Numbers", Floats, Int64s)
+
 _MISSED = 0.05
+_ONE_SIDED = 1.645
 # The table of `deviations`: from nothing lost to so much that only one end can be missed.
 _STEP, _LAST = 0.01, 4.0
 # So many deviations above the bar a count was not helped over it by its noise. Between this and the next an interval
@@ -24,17 +28,31 @@ _FAR, _FARTHER = 5.0, 11.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimates:
-    """Counts of items, largest first, equal ones by item: whole numbers, the deviation of their noise, their ends."""
+    """Counts of items, largest first, equal ones by item: whole numbers, the deviation of their noise, their ends.
+
+    `lost` is the most that an upper end allows for what a clip took, in people; zero if nothing could be taken.
+    """
 
     items: Items
     counts: Int64s
     stddevs: Floats
     low: Int64s
     high: Int64s
+    lost: int
 
 
-def estimate(final: Measured, rough: Measured | None = None, *, most_noise: float) -> Estimates:
+def estimate(
+    final: Measured, rough: Measured | None = None, *, most_noise: float, asked: float | None = None
+) -> Estimates:
     """Each count with its interval; left out where the noise of what is shown would be above a share of it.
+
+    Args:
+        final: the final counts.
+        rough: the rough ones, if there are any.
+        most_noise: the noise of a count that is shown is at most this share of it.
+        asked: half of an interval is to be at most this share of the count. A row that is foreseen to be wider is left
+            out. Foreseen means from its predicted count and from widths that are known before the final noise is drawn,
+            so that leaving it out tells nothing of that noise, and the others hold what they held.
 
     The noise of final counts is fresh: which items have one, and how good it is, was decided before it was drawn. So
     an interval and a test by them alone hold given all of that. A rough count does not always belong into them: an item
@@ -51,10 +69,16 @@ def estimate(final: Measured, rough: Measured | None = None, *, most_noise: floa
     alone = replace(final, counts=np.rint(final.counts), stddevs=np.sqrt(final.stddevs**2 + 1 / 12))
     both = alone if rough is None else _weighed(final, rough)
     bar = both.stddevs / most_noise
-    shown = np.flatnonzero(alone.counts >= bar)
+    ahead = np.inf if asked is None else _ahead(alone, asked)
+    shown = np.flatnonzero((alone.counts >= bar) & (ahead >= 0))
     low, high = _ends(alone, bar)
+    lost = _allowance(alone)
     if rough is not None:
-        low, high = _sharpened((low, high), _ends(both, bar - math.inf), _margins(alone, rough, bar))
+        margins = np.minimum(_margins(alone, rough, bar), ahead / rough.stddevs[_rows(final, rough)])
+        sharper = _ends(both, bar - math.inf)
+        low = _by_margin(margins, low, sharper[0], np.minimum)
+        high = _by_margin(margins, high, sharper[1], np.maximum)
+        lost = _by_margin(margins, lost, _allowance(both), np.maximum)
     best: Int64s = np.clip(both.counts.astype(np.int64), low, high)[shown]
     by_item = np.argsort(final.items[shown], kind="stable")
     order = by_item[np.argsort(-best[by_item], kind="stable")]
@@ -64,7 +88,13 @@ def estimate(final: Measured, rough: Measured | None = None, *, most_noise: floa
         stddevs=both.stddevs[shown][order],
         low=low[shown][order],
         high=high[shown][order],
+        lost=math.ceil(lost[shown].max(initial=0)),
     )
+
+
+def _allowance(measured: Measured) -> Floats:
+    """How many people each count may lack for its clip: what was released of it, and its noise; missed once in 20."""
+    return np.broadcast_to(measured.lost + _ONE_SIDED * measured.lost_stddev, measured.counts.shape)
 
 
 def _ends(measured: Measured, bar: Floats) -> tuple[Int64s, Int64s]:
@@ -77,12 +107,25 @@ def _ends(measured: Measured, bar: Floats) -> tuple[Int64s, Int64s]:
     return np.array(low, dtype=np.int64), high
 
 
-def _sharpened(alone: tuple[Int64s, Int64s], both: tuple[Int64s, Int64s], margins: Floats) -> tuple[Int64s, Int64s]:
-    """Ends by the final count where margins are small, by both counts where they are large, by either between."""
-    near, far = margins < _FAR, margins >= _FARTHER
-    low = np.where(near, alone[0], np.where(far, both[0], np.minimum(alone[0], both[0])))
-    high = np.where(near, alone[1], np.where(far, both[1], np.maximum(alone[1], both[1])))
-    return low, high
+def _ahead(final: Measured, asked: float) -> Floats:
+    """By how much each predicted count is above the one of which half of its interval would be the share asked for.
+
+    A prediction moves with its rough count, and by no more than that: so this is no more than how far the rough count
+    is from where it decided.
+    """
+    if final.predicted is None:  # pragma: no cover (a course has them)
+        raise LookupError("predictions")
+    reach = deviations(np.broadcast_to(final.lost, final.counts.shape), final.stddevs)
+    width = reach * final.stddevs + final.lost + reach * np.hypot(final.stddevs, final.lost_stddev)
+    return final.predicted - width / 2 / asked
+
+
+def _by_margin(
+    margins: Floats, alone: Numbers, both: Numbers, either: Callable[[Numbers, Numbers], Numbers]
+) -> Numbers:
+    """By the final count where margins are small, by both counts where they are large, by either between."""
+    found: Numbers = np.where(margins < _FAR, alone, np.where(margins >= _FARTHER, both, either(alone, both)))
+    return found
 
 
 def _margins(final: Measured, rough: Measured, bar: Floats) -> Floats:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated
 from hushcount.mechanisms.counts.ntm_choice import Ladder
-from hushcount.mechanisms.counts.pcr_batched import BatchedPlan, plan_pcr_batched
+from hushcount.mechanisms.counts.pcr_batched import BatchedPlan, narrower, plan_pcr_batched
 from hushcount.mechanisms.selection.union import Primitive, UnionPlan, plan_union
 from hushcount.model.amounts import share
 from hushcount.model.budgets import Budget, RhoBudget
@@ -20,6 +20,11 @@ from hushcount.noise.gaussian import require_variance
 _LISTS = 3000
 # Below this, one person could not be cut finely enough for noise of 64 bits, and no data could be counted anyway.
 _LEAST = Decimal("1e-9")
+# Where a share was asked for, half of a 95 % interval is to be within it. The noise of the rarest count is that share
+# divided by the first of these: 1.96 would leave no room for what the clip takes and for counts that were predicted too
+# large. Rows are left out by their own noise only where it is above the share divided by the second, so that this
+# happens far below those that are as sharp as asked. A step towards more items may lose the third of the share.
+_ASKED_KAPPA, _ASKED_BAR, _ASKED_WORTH = 2.9, 1.5, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,8 @@ class NtmPlan:
     Attributes:
         clips: whether a person's list may be clipped; if not, as many items are counted as need no clip.
         relative_error: the share of a count by which it may be off.
+        asked: whether that share was asked for, as half of a 95 % interval; if so, what is foreseen to be wider is not
+            shown.
         kappa: the noise aimed at is relative_error / kappa of the count.
         rough_noise: the noise aimed at in rough counts, as a share of the count.
         spread: how far, as a share, a count is thought to be from the mean of its group before it was measured.
@@ -75,6 +82,7 @@ class NtmPlan:
     max_items: None
     clips: bool
     relative_error: float
+    asked: bool
     kappa: float
     rough_noise: float
     spread: float
@@ -125,6 +133,15 @@ class Settings:
     lists: int = _LISTS
     primitive: Primitive = "ks"
     ladder: Ladder = field(default_factory=Ladder)
+    asked: bool = False
+
+
+def settings_for(asked: float | None) -> Settings:
+    """The settings for a share that was asked for, as half of a 95 % interval; the usual ones if none was."""
+    if asked is None:
+        return Settings()
+    ladder = Ladder(worth=_ASKED_WORTH * asked)
+    return Settings(kappa=_ASKED_KAPPA, dropped=_ASKED_KAPPA / _ASKED_BAR, ladder=ladder, asked=True)
 
 
 def plan_ntm(
@@ -161,6 +178,7 @@ def plan_ntm(
         max_items=None,
         clips=clips,
         relative_error=relative_error,
+        asked=fixed.asked,
         kappa=fixed.kappa,
         rough_noise=fixed.rough_noise,
         spread=fixed.spread,
@@ -176,7 +194,7 @@ def plan_ntm(
         rough=part(parts.rough),
         losses=(part(parts.losses[0]), part(parts.losses[1])),
         ladder=fixed.ladder,
-        peeling=plan_pcr_batched(total, relative_error=relative_error),
+        peeling=plan_pcr_batched(total, relative_error=narrower(relative_error) if fixed.asked else relative_error),
         rho=total.rho,
         delta=total.delta,
         cost=Cost.of(Concentrated(rho=total.rho), Failure(delta=total.delta)),

@@ -31,6 +31,10 @@ from hushcount.noise.widths import half_width
 # eps)).
 _ROOT_TWO = Decimal("1.41421356")
 _CALLS = 100_000
+_ROWS = 10_000
+# The paper's noise is the wanted error divided by the first. Where a share was asked for, as half of a 95 % interval,
+# by the second: 1.96, and room for counts that are selected though they are a little smaller than is likely.
+_MARGIN, _ASKED = 1.5, 2.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,7 @@ def plan_pcr(
     budget: Budget,
     per_item_cap: int = 1,
     *,
-    rows: int = 10_000,
+    rows: int = _ROWS,
     epsilon_first: Number = "0.0005",
     relative_error: float = 0.1,
 ) -> PcrPlan:
@@ -102,7 +106,7 @@ def clamped_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
     would cost up to 2.0 times (r = 0.05) or 9.9 times (r = 0.02) what was reserved (erratum 11). Where the clamp acts,
     the wanted relative error is missed and the released noise scale says by how much.
     """
-    wanted = (plan.relative_error / 1.5) * (1 + math.log(plan.rows / float(plan.delta_step)) / float(epsilon))
+    wanted = (plan.relative_error / _MARGIN) * (1 + math.log(plan.rows / float(plan.delta_step)) / float(epsilon))
     return max(wanted, 2 / float(epsilon) * (1 + 1e-15))
 
 
@@ -242,7 +246,24 @@ def expect_pcr(plan: PcrPlan) -> Expectation:
 
 
 def _plan(budget: Budget, facts: Facts) -> PcrPlan:
-    return plan_pcr(budget, facts.per_item_cap, relative_error=facts.aim)
+    asked = facts.relative_error
+    wanted = facts.aim if asked is None else asked * _MARGIN / _ASKED
+    if asked is not None:
+        _require_reachable(budget, asked)
+    return plan_pcr(budget, facts.per_item_cap, relative_error=wanted)
+
+
+def _require_reachable(budget: Budget, asked: float) -> None:
+    """Refuse a share at which the noise of every count would be clamped (`clamped_stddev`): none would be met."""
+    odds = math.log(_ROWS / float(share(concentrated(budget).delta, _CALLS)))
+    least = math.ceil(2000 * _ASKED / odds) / 1000
+    if asked < least:
+        raise InvalidParameter(
+            "relative_error",
+            asked,
+            f"at least {least} for 'pcr'",
+            "It pays no more for a count than for finding it. Use 'ntm' or 'pcr-batched', which pay what it takes.",
+        )
 
 
 def _plan_small(budget: Budget, facts: Facts) -> PcrPlan:

@@ -35,6 +35,9 @@ _KEPT = 1024
 # The noise is the wanted error divided by this: a wrong share no larger than that of PCR, which divides by 1.5 and
 # then charges for a selection at half of the step.
 _MARGIN = 1.7
+# Where a share was asked for, as half of a 95 % interval: 1.96, and room for counts that are picked though they are a
+# little smaller than is likely.
+_ASKED = 2.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +112,11 @@ def peeling_rho(plan: BatchedPlan, count: float) -> float:
     """About what it costs to pick an item of this count and to count it as well as is wanted, with no cap."""
     odds = _odds(plan, plan.levels - 1)
     return (odds**2 / 8 + (_MARGIN / plan.relative_error) ** 2 / 2) / count**2
+
+
+def narrower(asked: float) -> float:
+    """The wanted error with which half of a 95 % interval is about the share that was asked for."""
+    return asked * _MARGIN / _ASKED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +296,8 @@ def expect_pcr_batched(plan: BatchedPlan) -> Expectation:
 
 
 def _plan(budget: Budget, facts: Facts) -> BatchedPlan:
-    return plan_pcr_batched(budget, facts.per_item_cap, relative_error=facts.aim)
+    wanted = facts.aim if facts.relative_error is None else narrower(facts.relative_error)
+    return plan_pcr_batched(budget, facts.per_item_cap, relative_error=wanted)
 
 
 def small_pcr_batched(budget: Budget, facts: Facts) -> BatchedPlan:
