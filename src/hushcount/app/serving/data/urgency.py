@@ -7,8 +7,9 @@ import sys
 import threading
 from contextlib import suppress
 
-# Of a processor that both want, whoever gives way has a quarter.
-_LATER = 5
+# Of a processor that both want, whoever gives way has a thirtieth. A request goes through several threads, and with less
+# between them the system lets a thread that reads go on for some milliseconds each time that one of these wakes up.
+_LATER = 15
 
 
 def give_way() -> None:
