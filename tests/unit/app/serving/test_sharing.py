@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 
 from hushcount.app.serving.data.loans import LentEngine
-from hushcount.app.serving.jobs import running
+from hushcount.app.serving.jobs import commons, running
 from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.questions import queries
@@ -50,7 +50,7 @@ def gate(monkeypatch):
     opened, read = threading.Event(), LentEngine.histogram
 
     def reading(*given, **named):
-        assert opened.wait(60)
+        assert opened.wait(600)
         return read(*given, **named)
 
     monkeypatch.setattr(LentEngine, "histogram", reading)
@@ -89,7 +89,7 @@ def test_who_ends_a_question_takes_the_next_that_waits_at_once(tmp_path, gate, m
         wait_until(lambda: set(states(service, jobs)[0]) == {"done"})
 
     assert time.monotonic() - began < 20
-    assert service.runner.left(service.config.stores[0]) == 0
+    assert service.runner.commons.waiting(service.config.stores[0]) == 0
 
 
 def test_a_worker_that_is_alone_keeps_its_line(tmp_path, gate):
@@ -117,8 +117,8 @@ def test_no_more_wait_than_may_whoever_they_wait_for(tmp_path, gate):
 
 def out_of_patience(service, job):
     """As if a job had been left to all for as long as one question may read; how long that would have been."""
-    store, until = service.runner._left[job.id]  # noqa: SLF001
-    service.runner._left[job.id] = store, 0.0  # noqa: SLF001
+    store, until = service.runner.commons._left[job.id]  # noqa: SLF001
+    service.runner.commons._left[job.id] = store, 0.0  # noqa: SLF001
     return until - time.monotonic()
 
 
@@ -140,7 +140,7 @@ def test_what_nobody_was_free_for_ends_in_time_and_costs_nothing(tmp_path, gate)
 def test_what_somebody_took_up_and_left_again_is_not_given_up(tmp_path, gate, monkeypatch):
     """Something is held for it by then, which would be paid for nothing: it is answered, however long it waited."""
     asked_for = []
-    monkeypatch.setattr(running, "held_for", lambda means, job: asked_for.append(job.id) or True)
+    monkeypatch.setattr(commons, "held_for", lambda means, job: asked_for.append(job.id) or True)
     with running_service(crew(tmp_path)) as service:
         jobs = [asked(service, number) for number in range(3)]
         out_of_patience(service, jobs[2])

@@ -7,8 +7,8 @@ import sys
 import threading
 from contextlib import suppress
 
-# Of a processor that both want, whoever gives way has a thirtieth. A request goes through several threads, and with less
-# between them the system lets a thread that reads go on for some milliseconds each time that one of these wakes up.
+# Of a processor that both want, whoever gives way has a thirtieth. A request goes through several threads, and if they
+# were nearer to each other, the system would let a thread that reads go on for some milliseconds before each of these.
 _LATER = 15
 
 

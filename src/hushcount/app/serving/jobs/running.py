@@ -17,9 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hushcount.app.serving.data.refusals import no_turn
-from hushcount.app.serving.jobs.answering import Means, Wire, answered, held_for, unveil
-from hushcount.app.serving.problems import problem_of
+from hushcount.app.serving.jobs.answering import Means, Wire, answered, unveil
+from hushcount.app.serving.jobs.commons import Commons
 from hushcount.app.serving.setup.config import StoreConfig
 from hushcount.errors import HushcountError, LedgerUnavailable
 from hushcount.ledger.jobs import Job, Jobs
@@ -97,8 +96,7 @@ class Runner:
         worker: what this worker is called, unlike any other.
         chores: what is done about once a minute, such as keeping the ledger's newest links elsewhere.
         telling: whom it tells what it does.
-        shared: whether others run questions about the same stores. Then one that would wait here behind others that
-            wait is left to whoever is free first: a worker must not stand idle while another has a line.
+        shared: whether others run questions about the same stores; see `Commons`.
     """
 
     def __init__(
@@ -116,12 +114,10 @@ class Runner:
         # Jobs that are, or may be, this worker's in the ledger and are not under way here, because it broke off. As
         # long as the worker tells of any other job it speaks for these too, so nobody else would take them up.
         self._broken: set[str] = set()
-        # Jobs that came in here and were left to all: their stores, and until when somebody may still take them up.
-        self._left: dict[str, tuple[StoreConfig, float]] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._chores, self._due = (*chores, self._parked.forget), time.monotonic()
-        self._telling, self._shared = telling or Telling(), shared
+        self._telling, self.commons = telling or Telling(), Commons(means, worker, shared=shared)
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
@@ -149,6 +145,7 @@ class Runner:
             if job.id in self._own or self._closing.is_set():
                 return
             run = self._own[job.id] = _Run(stage=job.stage, store=name, done=Future())
+            self.commons.begun(name)
             if name not in self._pools:
                 self._pools[name] = ThreadPoolExecutor(min(threads, _MOST_THREADS), thread_name_prefix="question")
             pool = self._pools[name]
@@ -160,34 +157,21 @@ class Runner:
         else:
             self._run(job, run, here)
 
-    def crowded(self, store: StoreConfig) -> bool:
-        """Whether a new question is better left to whoever is free first: for each that reads, one more waits here."""
-        if not self._shared:
-            return False
-        with self._lock:
-            here = sum(run.store == store.name for run in self._own.values())
-        return here >= store.max_running + min(store.max_running, store.max_waiting)
+    def park(self, job: Job, *, left: StoreConfig | None = None) -> None:
+        """Remember a job that waits, to take it up as soon as may be: when another one with the same question ends.
 
-    def leave(self, job: Job, store: StoreConfig) -> None:
-        """Leave a job that waits to whoever is free first; if nobody is for as long as one may read, it ends as busy.
-
-        That is the line's own patience. Nothing is held for a job that nobody ran, so its end costs nothing.
+        Args:
+            job: the job.
+            left: the store that it waits for, if it was left to whichever worker is free first.
         """
-        with self._lock:
-            self._left[job.id] = store, time.monotonic() + store.timeout.total_seconds()
-        if not self.crowded(store):
+        if left is None:
+            self._parked.add(job.id)
+            return
+        self.commons.add(job, left)
+        if not self.commons.crowded(left):
             # The last one here ended meanwhile, and saw nothing that it could have taken up.
             with suppress(HushcountError):
                 self._take_up()
-
-    def left(self, store: StoreConfig) -> int:
-        """How many jobs that came in here were left to all, and nobody has taken up yet."""
-        with self._lock:
-            return sum(other.name == store.name for other, _ in self._left.values())
-
-    def park(self, job: Job) -> None:
-        """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""
-        self._parked.add(job.id)
 
     def doubt(self, job: str) -> None:
         """Remember a job that the ledger may have given to this worker, or not: it broke off before it said so."""
@@ -251,9 +235,10 @@ class Runner:
         finally:
             with self._lock:
                 self._own.pop(job.id, None)
+            self.commons.begun(run.store, more=-1)
             parked = self._parked.left(job.id)
             run.done.set_result(None)
-        if (parked or self._shared) and not self._closing.is_set():
+        if (parked or self.commons.shared) and not self._closing.is_set():
             with suppress(HushcountError):
                 self._take_up()
 
@@ -263,7 +248,7 @@ class Runner:
                 self._beat()
                 self._try_again()
                 self._take_up()
-                self._give_up()
+                self.commons.give_up(self.run)
                 if time.monotonic() >= self._due:
                     self._due = time.monotonic() + _OFTEN.total_seconds()
                     for chore in self._chores:
@@ -296,21 +281,17 @@ class Runner:
                 self.run(job)
 
     def _take_up(self) -> None:
-        with self._lock:
-            left = tuple(self._left)
+        left = self.commons.names
         began = time.monotonic()
         waiting = self._ledger.jobs.waiting(stale=SILENCE)
         self._telling.looked(time.monotonic() - began)
-        with self._lock:
-            for name in {*left} - {job.id for job in waiting}:
-                # Taken up, stopped, or the same question is running, whose end it waits for.
-                self._left.pop(name, None)
+        self.commons.forget(left - {job.id for job in waiting})
         full = set[str]()
         for job in waiting:
             if self._closing.is_set():
                 return
             store = None if job.dataset in full else self._means.store(job)
-            if job.dataset in full or (store is not None and self.crowded(store)):
+            if job.dataset in full or (store is not None and self.commons.crowded(store)):
                 full.add(job.dataset)
                 continue
             try:
@@ -322,23 +303,3 @@ class Runner:
                 if job.worker:
                     self._telling.resumed()
                 self.run(job)
-
-    def _give_up(self) -> None:
-        """End what was left to all if nobody was free for it in time."""
-        now = time.monotonic()
-        with self._lock:
-            late = {name: store for name, (store, until) in self._left.items() if until <= now}
-            for name in late:
-                del self._left[name]
-        for name, store in late.items():
-            if self._ledger.jobs.claim(name, worker=self.worker):
-                self._end_or_run(self._ledger.jobs.find(name), store)
-
-    def _end_or_run(self, job: Job | None, store: StoreConfig) -> None:
-        if job is not None and held_for(self._means, job) is not False:
-            # Somebody took it up after all, and left it again: what is held for it is not given up.
-            self.run(job)
-        elif job is not None:
-            problem = problem_of(no_turn(store.name, store.timeout.total_seconds()))
-            outcome = json.dumps(problem.to_form(), ensure_ascii=True)
-            self._ledger.jobs.finish(job.id, worker=self.worker, state="failed", outcome=outcome)
