@@ -194,7 +194,7 @@ def releases(caller: Caller, log: Path, *, factor: float, more: float) -> None:
     raw, query, plain, fresh = duckdb.connect(), RAW.format(log), list[float](), list[float]()
     raw.execute(query).fetchall()
     caller.release(_top(3), "warm")
-    for place in range(15):
+    for place in range(25):
         plain.append(median(lambda _: raw.execute(query).fetchall(), 1))
         fresh.append(median(lambda _, k=place: _must(caller.release(_top(10 + k), f"f{k}")), 1))  # type: ignore[misc]
     raw.close()

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import click
 
+from hushcount.engines.private_folders import PrivateFolder, remove_dead
+
+_FOLDER = "hushcount-input-"
+
 
 @contextmanager
 def as_file(said: str) -> Iterator[str]:
@@ -22,8 +26,13 @@ def as_file(said: str) -> Iterator[str]:
         raise click.UsageError(
             "'-' reads CSV from standard input, and nothing is piped in: cat log.csv | hushcount ..."
         )
-    with tempfile.TemporaryDirectory(prefix="hushcount-") as folder:
-        path = Path(folder) / "standard-input.csv"
+    temporary = Path(tempfile.gettempdir())
+    remove_dead(temporary, _FOLDER)
+    folder = PrivateFolder(temporary, _FOLDER)
+    try:
+        path = folder.make() / "standard-input.csv"
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield str(path)
+    finally:
+        folder.remove()

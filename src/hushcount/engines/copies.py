@@ -20,16 +20,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from hushcount.engines.files import Copies, Met, StampedFiles, met
+from hushcount.engines.private_folders import PrivateFolder, remove_dead
 from hushcount.engines.sources import Files
 from hushcount.errors import UnreadableSource
 
 _CHUNK = 2**20
 _MET = "met.json"
+_DRAFT = ".draft-"
 
 
 def copy_files(files: Files, folder: Path) -> Copies:
@@ -65,12 +66,9 @@ def kept_copies(files: Files, folder: Path) -> Copies:
 
 def _keep(files: Files, folder: Path) -> None:
     """Copy into a folder beside, which gets its name when it is whole."""
+    beside = PrivateFolder(folder.parent, _DRAFT)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
-    except OSError as error:
-        raise UnreadableSource(f"{files.name} cannot be copied to {str(folder)!r}: {error.strerror}") from None
-    try:
+        draft = _made(beside, files, folder)
         made = copy_files(files, draft)
         told = {
             "copies": [path.name for path in made.paths],
@@ -84,7 +82,16 @@ def _keep(files: Files, folder: Path) -> None:
         with suppress(OSError):
             draft.rename(folder)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        beside.remove()
+
+
+def _made(beside: PrivateFolder, files: Files, folder: Path) -> Path:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        remove_dead(folder.parent, _DRAFT)
+        return beside.make()
+    except OSError as error:
+        raise UnreadableSource(f"{files.name} cannot be copied to {str(folder)!r}: {error.strerror}") from None
 
 
 def _copied(origins: StampedFiles, folder: Path, number: int) -> Path:

@@ -83,8 +83,10 @@ class Job:
 class Jobs(Protocol):
     """The jobs of a service; see the promises on top of this file. Each verb is one short transaction."""
 
-    def begin(self, new: NewJob, *, worker: str) -> tuple[Job, bool]:
+    def begin(self, new: NewJob, *, worker: str | None) -> tuple[Job, bool]:
         """Take a question: running by this worker at once, or waiting if the same question is running.
+
+        With None it waits in any case, for the first worker that claims it.
 
         If the analyst's key has a job already, that one is returned as it stands, and False.
 

@@ -43,11 +43,12 @@ class SqlJobs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def begin(self, new: NewJob, *, worker: str) -> tuple[Job, bool]:
+    def begin(self, new: NewJob, *, worker: str | None) -> tuple[Job, bool]:
         """See `Jobs.begin`."""
         for what, name in (("id", new.id), ("analyst", new.analyst), ("key", new.key), ("dataset", new.dataset)):
             named(what, name)
-        named("worker", worker)
+        if worker is not None:
+            named("worker", worker)
         kept("body", new.body)
         # Only ever compared: one that is too long for an index is known by its digest.
         if len(new.question) > _LONGEST_QUESTION or not new.question.isprintable():
@@ -230,10 +231,10 @@ def _by_key(transaction: Transaction, new: NewJob) -> Job | None:
     return known
 
 
-def _insert(transaction: Transaction, new: NewJob, *, worker: str) -> Job:
+def _insert(transaction: Transaction, new: NewJob, *, worker: str | None) -> Job:
     now = transaction.now()
     busy = transaction.fetch(_RUNNING, new.question)
-    state, whose = ("waiting", "") if busy else ("running", worker)
+    state, whose = ("waiting", "") if busy or worker is None else ("running", worker)
     row = (new.id, new.analyst, new.key, new.dataset, new.body, new.question, state, "", whose, 0, None, now, now)
     marks = ", ".join("?" for _ in _COLUMNS)
     transaction.write([(f"INSERT INTO jobs ({_LIST}, beat) VALUES ({marks}, ?)", (*row, now))])  # noqa: S608

@@ -20,6 +20,7 @@ from tests.conformance.ledgers.stores import Crash, Faulty, HandClock
 
 EXAMPLES = int(os.environ.get("HUSHCOUNT_LEDGER_EXAMPLES", "15"))
 STALE = timedelta(seconds=30)
+BODIES, QUESTIONS = st.sampled_from(["a", "a", "a", "b"]), st.sampled_from(["x", "y"])
 WORKERS, KEYS = st.sampled_from(["w1", "w2", "w3"]), st.sampled_from(["k1", "k2", "k3", "k4", "k5"])
 
 
@@ -52,7 +53,7 @@ class JobsMachine(RuleBasedStateMachine):
         """Whether somebody runs it."""
         return any(job.state == "running" and job.question == question for job in self.known.values())
 
-    @rule(key=KEYS, body=st.sampled_from(["a", "a", "a", "b"]), question=st.sampled_from(["x", "y"]), worker=WORKERS)
+    @rule(key=KEYS, body=BODIES, question=QUESTIONS, worker=WORKERS | st.none())
     def begin(self, key, body, question, worker):
         """A question comes in, or comes again."""
         new = NewJob(id=f"q_{next(self.names)}", analyst="ann", key=key, dataset="visits", body=body, question=question)
@@ -64,7 +65,8 @@ class JobsMachine(RuleBasedStateMachine):
         job, fresh = self.jobs.begin(new, worker=worker)
         assert fresh == (present is None)
         if present is None:
-            state, whose = ("waiting", "") if self.runs(question) else ("running", worker)
+            waits = worker is None or self.runs(question)
+            state, whose = ("waiting", "") if waits else ("running", worker)
             self.known[key] = Known(new.id, key, body, question, state, whose, self.clock.now)
         assert job.id == self.known[key].name
 

@@ -51,7 +51,7 @@ def open_service(config: Config, *, telling: Telling | None = None) -> Service:
         end_old_grants(setting)
         means = Means(setting=setting, stores=stores, find=served.find, privacy=config.privacy)
         chores = (*_chores(setting, state), served.refresh)
-        runner = Runner(means, worker=new_id("w"), chores=chores, telling=telling)
+        runner = Runner(means, worker=new_id("w"), chores=chores, telling=telling, shared=config.server.workers > 1)
         keys = config.keys
         tokens_key = setting.secret.key(b"hushcount tokens") if keys.tokens is None else read_key(keys.tokens)
         served.meet()

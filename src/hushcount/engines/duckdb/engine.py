@@ -5,15 +5,13 @@ Any number of threads may ask one engine at once: each question has a connection
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,6 +25,7 @@ from hushcount.engines.duckdb.selected import SelectedRows, select_rows
 from hushcount.engines.files import HeldFiles
 from hushcount.engines.identities import rows_identity, see_files, see_frame, see_table
 from hushcount.engines.incidence import MemoryIncidence
+from hushcount.engines.private_folders import PrivateFolder, remove_dead
 from hushcount.engines.sources import Database, recognise
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
 _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
 
+_FOLDER = "hushcount-rows-"
 _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -74,16 +74,17 @@ def open_duckdb(
     import duckdb
 
     recognised = recognise(source, table)
-    # Its name is known before it is made: an interrupt at any moment leaves nothing behind.
-    folder = str(Path(tempfile.gettempdir()) / f"hushcount-{os.getpid()}-{time.monotonic_ns()}")
-    copying = Copying(folder=Path(folder), kept=kept) if copied else None
-    settings: dict[str, Any] = {**_SETTINGS, "temp_directory": folder}
-    if memory_limit is not None:
-        settings["memory_limit"] = memory_limit
+    temporary = Path(tempfile.gettempdir())
+    _remove_dead_once(temporary)
+    folder = PrivateFolder(temporary, _FOLDER)
     connection = None
     try:
-        # Spilled rows are private: nobody else can read the folder.
-        Path(folder).mkdir(mode=0o700)
+        # For what is spilled and what is copied.
+        path = folder.make()
+        copying = Copying(folder=path, kept=kept) if copied else None
+        settings: dict[str, Any] = {**_SETTINGS, "temp_directory": str(path)}
+        if memory_limit is not None:
+            settings["memory_limit"] = memory_limit
         connection = duckdb.connect(config=settings)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
@@ -94,10 +95,15 @@ def open_duckdb(
         raise
 
 
-def _close(connection: _Connection | None, folder: str, files: HeldFiles | None) -> None:
+@cache
+def _remove_dead_once(temporary: Path) -> None:
+    remove_dead(temporary, _FOLDER)
+
+
+def _close(connection: _Connection | None, folder: PrivateFolder, files: HeldFiles | None) -> None:
     if connection is not None:
         connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.remove()
     if files is not None:
         files.close()
 
@@ -105,7 +111,7 @@ def _close(connection: _Connection | None, folder: str, files: HeldFiles | None)
 class DuckdbEngine:
     """One source, opened by `open_duckdb`."""
 
-    def __init__(self, connection: _Connection, loaded: Loaded, folder: str) -> None:
+    def __init__(self, connection: _Connection, loaded: Loaded, folder: PrivateFolder) -> None:
         self._connection, self._loaded, self._source = connection, loaded, loaded.source
         self._fingerprints: dict[bytes, str] = {}
         # How many questions are under way; closing waits for them.

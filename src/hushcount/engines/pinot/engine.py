@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from hushcount.engines.checking import check_selection
 from hushcount.engines.columns import text_of
 from hushcount.engines.identities import host_name, keyed, rows_identity, see_table
-from hushcount.engines.incidence import MemoryIncidence, incidence
-from hushcount.engines.parts import dressed, text_of_part
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.pinot.address import Address, parse
 from hushcount.engines.pinot.counts import PinotCounts, largest
+from hushcount.engines.pinot.gathering import Gathered
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, present, where_true
 from hushcount.engines.pinot.table import LISTED, Asked, Table
 from hushcount.engines.pinot.web import Web
-from hushcount.engines.text import grams
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
-from hushcount.model.queries import Description, Part, Selection, TextItems, TupleItems
-from hushcount.model.tuples import join
+from hushcount.model.queries import Description, Selection, TextItems
 
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine, Paged
@@ -167,41 +165,17 @@ class PinotEngine:
     def _incidence(self, selection: Selection, only: Iterable[object] | None) -> MemoryIncidence:
         """Who has what; of a short public list, those who have something on it."""
         self.validate_lists()
-        users, items = list[object](), list[object]()
-        for person, item in self._pairs(selection, None if only is None else list(map(str, only))):
-            users.append(person)
-            items.append(item)
-        return incidence(users, items)
-
-    def _pairs(self, selection: Selection, only: list[str] | None) -> Iterator[tuple[object, str]]:
         names = tuple(dict.fromkeys(selection.item_columns))
         columns = [self._columns[name] for name in (selection.user, *names)]
-        where = self._where(selection)
-        if only is not None and len(only) <= LISTED and isinstance(selection.item, str):
-            where = all_of([where, among(columns[1], only)])
-        if where is False:
-            return
-        with self._table.held():
-            for page in self._table.rows(columns, where):
-                for user, *cells in page:
-                    person = str(user).lower() if isinstance(user, bool) else user
-                    for one in _items(selection.item, dict(zip(names, cells, strict=True))):
-                        yield person, one
-
-
-def _items(item: str | TextItems | TupleItems, cells: Mapping[str, object]) -> Sequence[str]:
-    """The items of one row: its value, its words, or what its parts make."""
-    if isinstance(item, TupleItems):
-        parts = [_part(cells[part.column], part, item) for part in item.parts]
-        texts = [text for text in parts if text is not None]
-        return (join(texts),) if len(texts) == len(parts) else ()
-    if isinstance(item, TextItems):
-        return grams(item, str(text_of(cells[item.column])))
-    return (str(text_of(cells[item])),)
-
-
-def _part(value: object, part: Part, items: TupleItems) -> str | None:
-    return dressed(str(text_of(value)), items) if part.unit is None else text_of_part(value, part, items)
+        where, listed = self._where(selection), None if only is None else list(map(str, only))
+        if listed is not None and len(listed) <= LISTED and isinstance(selection.item, str):
+            where = all_of([where, among(columns[1], listed)])
+        gathered = Gathered(columns, selection.item)
+        if where is not False:
+            with self._table.held():
+                for page in self._table.rows(columns, where):
+                    gathered.add(page)
+        return gathered.incidence()
 
 
 def _hash(column: PinotColumn, value: object) -> int:

@@ -8,7 +8,7 @@ are not grouped, so no limit of groups and no trimming can touch them, and each 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -104,28 +104,28 @@ class Table:
         return found
 
     def rows(self, columns: Sequence[PinotColumn], where: Truth) -> Iterator[list[Row]]:
-        """The rows of a filter, in pages."""
-        total, met = self._count(where), 0
-        for page in _pages(self.state.segments):
-            there = all_of([where, page])
-            expected = self._count(there)
-            met += expected
-            if expected:
-                yield self._page(columns, there, expected)
-        if met != total:
+        """The rows of a filter, in pages. While one is looked at, Pinot is about the next."""
+        pages = [all_of([where, page]) for page in _pages(self.state.segments)]
+        total, *expected = self._counts([where, *pages])
+        if sum(expected) != total:
             raise complete.torn("its pages do not add up to all of its rows")
-
-    def _page(self, columns: Sequence[PinotColumn], where: Truth, expected: int) -> list[Row]:
-        names = [column.name for column in columns]
+        names, types = [column.name for column in columns], [column.type_name for column in columns]
+        wanted = [(page, rows) for page, rows in zip(pages, expected, strict=True) if rows]
         # One more than there are: a statement that could stop early would.
-        told = self._answer(f"SELECT {', '.join(map(quoted, names))}{self._from(where)} LIMIT {expected + 1}")
-        complete.check_columns(told, names, [column.type_name for column in columns])
-        return complete.check_rows(told, expected)
+        chosen = ", ".join(map(quoted, names))
+        statements = [f"SELECT {chosen}{self._from(page)} LIMIT {rows + 1}" for page, rows in wanted]
+        with closing(self._web.each(map(self._request, statements))) as answers:
+            for answer, (_, rows) in zip(answers, wanted, strict=True):
+                told = self._checked(answer.told())
+                complete.check_columns(told, names, types)
+                yield complete.check_rows(told, rows)
 
-    def _count(self, where: Truth) -> int:
-        told = self._answer(f"SELECT COUNT(*){self._from(where)}")
-        complete.check_columns(told, ["count(*)"], ["LONG"])
-        return int(complete.check_rows(told, 1)[0][0])
+    def _counts(self, filters: Sequence[Truth]) -> list[int]:
+        """How many rows pass each filter."""
+        told = [self._checked(one) for one in self._ask(*(f"SELECT COUNT(*){self._from(one)}" for one in filters))]
+        for one in told:
+            complete.check_columns(one, ["count(*)"], ["LONG"])
+        return [int(complete.check_rows(one, 1)[0][0]) for one in told]
 
     def _items(self, column: PinotColumn) -> int:
         """How many values a column has in all; it is counted once, since any other state of the table is refused."""
@@ -145,7 +145,7 @@ class Table:
         # The one that takes longest is sent first.
         told, number, plan = self._ask(sql, self._distinct(asked.item, asked.where), f"EXPLAIN PLAN FOR {sql}")
         for answer in (number, told):
-            complete.check_answer(answer, segments=len(self.state.segments), docs=self.state.docs)
+            self._checked(answer)
         total = _distinct(asked.item, number)
         complete.check_limit(limit, total)
         complete.check_plan(plan, root)
@@ -163,15 +163,19 @@ class Table:
 
     def _answer(self, sql: str) -> dict[str, Any]:
         [told] = self._ask(sql)
+        return self._checked(told)
+
+    def _checked(self, told: dict[str, Any]) -> dict[str, Any]:
         complete.check_answer(told, segments=len(self.state.segments), docs=self.state.docs)
         return told
 
     def _ask(self, *statements: str) -> list[dict[str, Any]]:
         """What the broker answers to statements that are sent at the same time."""
-        options, broker = complete.options(self._address.timeout), self._address.broker
-        bodies = [{"sql": sql, "queryOptions": options} for sql in statements]
-        asked = [Request(machine=broker, path="/query/sql", body=body) for body in bodies]
-        return [answer.told() for answer in self._web.ask(asked)]
+        return [answer.told() for answer in self._web.ask([self._request(sql) for sql in statements])]
+
+    def _request(self, sql: str) -> Request:
+        body = {"sql": sql, "queryOptions": complete.options(self._address.timeout)}
+        return Request(machine=self._address.broker, path="/query/sql", body=body)
 
 
 def _distinct(column: PinotColumn, told: dict[str, Any]) -> int:

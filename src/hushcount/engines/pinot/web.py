@@ -8,12 +8,13 @@ quote values.
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import ssl
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final
@@ -26,6 +27,7 @@ _DENIED = (401, 403)
 _FINE, _UNKNOWN = 200, 404
 # So many requests are under way at the same time: a table may have thousands of segments.
 AT_ONCE: Final = 32
+_MUCH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,22 @@ class Web:
         parts = [requests[start : start + AT_ONCE] for start in range(0, len(requests), AT_ONCE)]
         return [answer for part in parts for answer in self._asked(part)]
 
+    def each(self, requests: Iterable[Request]) -> Generator[Answer]:
+        """What is answered to each of several requests. The next is sent before an answer is read, and no more."""
+        before: _UnderWay | None = None
+        under_way = list[_UnderWay]()
+        try:
+            for request in requests:
+                under_way.append(self._begun(request))
+                if before is not None:
+                    yield self._answer(before)
+                    under_way.remove(before)
+                before = under_way[-1]
+            if before is not None:
+                yield self._answer(before)
+        finally:
+            _abandon(under_way)
+
     def _asked(self, requests: Sequence[Request]) -> list[Answer]:
         under_way = list[_UnderWay]()
         try:
@@ -98,10 +116,7 @@ class Web:
                 under_way.append(self._begun(request))
             return [self._answer(one) for one in under_way]
         finally:
-            # Over those that were not given back an answer may still come, and must not meet another question.
-            for one in under_way:
-                if not one.is_over:
-                    one.connection.close()
+            _abandon(under_way)
 
     def close(self) -> None:
         """Close what nobody uses, and the rest when it is given back."""
@@ -184,6 +199,26 @@ class Web:
         return HTTPSConnection(machine.host, machine.port, timeout=self._timeout, context=self._trusted)
 
 
+def _abandon(under_way: Iterable[_UnderWay]) -> None:
+    """Close what was not given back: an answer may still come over it, and must not meet another question."""
+    for one in under_way:
+        if not one.is_over:
+            one.connection.close()
+
+
+@contextmanager
+def _unburdened(told: bytes) -> Iterator[None]:
+    """Read much JSON without the garbage collector, which would look through its lists again and again as they come."""
+    paused = len(told) > _MUCH and gc.isenabled()
+    if paused:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
 def _read(role: str, status: int, told: bytes) -> Answer:
     if status in _DENIED:
         words = f"{role} of Pinot denies access; check user and password_file, and their rights."
@@ -192,7 +227,7 @@ def _read(role: str, status: int, told: bytes) -> Answer:
     elif status != _FINE:
         words = f"{role} of Pinot answered with HTTP {status}; look into its log."
     else:
-        with suppress(ValueError):
+        with suppress(ValueError), _unburdened(told):
             return Answer(said=json.loads(told))
         words = f"{role} of Pinot did not answer with JSON; is it another program's port?"
     return Answer(failure=StoreFailed(words))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import gc
+import json
 import socket
 import time
 
@@ -60,6 +62,55 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced(machine):
 
     assert found == [{"a": 1}] * 3
     assert machine.connections == 3
+
+
+def test_the_next_is_sent_before_an_answer_is_read(machine):
+    """Of several that are read one by one: a machine is about the second while the first is looked at, and no more."""
+    web, broker = opened(machine)
+    machine.gather(2)
+    answers = web.each(Request(machine=broker, path=path) for path in ("/fine", "/broken", "/fine", "/fine"))
+    first, heard = next(answers), len(machine.heard)
+    rest = list(answers)
+    web.close()
+
+    assert heard == 2
+    assert [answer.said for answer in (first, *rest)] == [{"a": 1}, None, {"a": 1}, {"a": 1}]
+    assert machine.connections == 2
+
+
+def test_what_is_under_way_when_nobody_reads_on_meets_no_other_question(machine):
+    """Its connection is closed: the answer to the second must not be taken for that of the next."""
+    machine.says["/other"] = {"b": 2}
+    web, broker = opened(machine)
+    answers = web.each(Request(machine=broker, path=path) for path in ("/fine", "/other", "/fine"))
+    next(answers)
+    answers.close()
+
+    assert [web.get(broker, "/fine") for _ in range(3)] == [{"a": 1}] * 3
+    web.close()
+
+
+def test_much_json_is_read_without_the_garbage_collector(machine, monkeypatch):
+    """It goes on afterwards, also if it was no JSON; where somebody else turned it off, it stays so."""
+    seen, read = [], json.loads
+    monkeypatch.setattr(json, "loads", lambda told: seen.append(gc.isenabled()) or read(told))
+    machine.says |= {"/much": b"[" + b"1," * 600_000 + b"1]", "/none": b"x" * 2_000_000}
+    web, broker = opened(machine)
+    web.get(broker, "/fine")
+    web.get(broker, "/much")
+    with pytest.raises(StoreFailed):
+        web.get(broker, "/none")
+    after = gc.isenabled()
+    gc.disable()
+    try:
+        web.get(broker, "/much")
+        stays = gc.isenabled()
+    finally:
+        gc.enable()
+    web.close()
+
+    assert seen == [True, False, False, False]
+    assert (after, stays) == (True, False)
 
 
 def test_all_is_sent_before_anything_is_read(machine):

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 
-from hushcount.app.serving.data.refusals import FULL, busy
+from hushcount.app.serving.data.refusals import FULL, busy, no_turn
 from hushcount.app.serving.setup.config import StoreConfig
 
 
@@ -78,5 +78,5 @@ class Line:
                 return
             if not self._closed:
                 self._waiting.remove(turn)
-            why = "the service stops" if self._closed else f"there was no turn within {patience:g} s"
-        raise busy(self._store.name, why)
+                raise no_turn(self._store.name, patience)
+        raise busy(self._store.name, "the service stops")

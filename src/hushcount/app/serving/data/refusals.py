@@ -18,6 +18,11 @@ def busy(store: str, why: str) -> Busy:
     )
 
 
+def no_turn(store: str, seconds: float) -> Busy:
+    """Whoever reads took too long for whoever waits."""
+    return busy(store, f"there was no turn within {seconds:g} s")
+
+
 def late(store: str, seconds: float) -> StoreTimeout:
     """Whether it was charged depends on how far it came, which others add."""
     return StoreTimeout(

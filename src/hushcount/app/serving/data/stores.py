@@ -92,14 +92,18 @@ class Stores:
         with self.look(offer) as engine:
             return engine.describe()
 
-    def refuse_full(self, offer: Offer) -> None:
+    def refuse_full(self, offer: Offer, *, left: int = 0) -> None:
         """Refuse a question for which there would be no room in the line.
+
+        Args:
+            offer: whose store.
+            left: how many more wait for it, but not in its line.
 
         Raises:
             Busy: so it is.
         """
         _, waiting = self.load(offer)
-        if waiting >= offer.store.max_waiting:
+        if waiting + left >= offer.store.max_waiting:
             raise busy(offer.store.name, FULL)
 
     def refresh(self, offers: Iterable[Offer]) -> dict[str, HushcountError]:

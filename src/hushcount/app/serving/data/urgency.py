@@ -7,8 +7,9 @@ import sys
 import threading
 from contextlib import suppress
 
-# Of a processor that both want, whoever gives way has a quarter.
-_LATER = 5
+# Of a processor that both want, whoever gives way has a thirtieth. A request goes through several threads, and if they
+# were nearer to each other, the system would let a thread that reads go on for some milliseconds before each of these.
+_LATER = 15
 
 
 def give_way() -> None:

@@ -23,7 +23,7 @@ from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.jobs.timing import shows_at, veils
 from hushcount.app.serving.owners.views import Viewer
 from hushcount.app.serving.problems import Problem, problem_of
-from hushcount.app.serving.setup.config import Privacy
+from hushcount.app.serving.setup.config import Privacy, StoreConfig
 from hushcount.app.setting import Setting
 from hushcount.errors import (
     BudgetExhausted,
@@ -67,14 +67,12 @@ class Means:
             raise LookupError("a service without a ledger")
         return self.setting.ledger
 
-    def threads(self, job: Job) -> tuple[str, int]:
-        """The store that a job asks, and how many may read it or stand in its line; one of its own if it is gone."""
+    def store(self, job: Job) -> StoreConfig | None:
+        """The store that a job asks; None if its data set is gone."""
         try:
-            store = self.find(Order.from_json(job.body).tasks[0].dataset).store
+            return self.find(Order.from_json(job.body).tasks[0].dataset).store
         except HushcountError:
-            # Why, is found out where it is answered.
-            return "", 1
-        return store.name, store.max_running + store.max_waiting
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,7 @@ def answered(means: Means, job: Job, wire: Wire) -> tuple[Ending, Problem | None
         except LedgerUnavailable:
             raise
         except (Busy, ClockImplausible, StoreFailed, UnreadableSource) as error:
-            charged = _charged(means, job)
+            charged = held_for(means, job)
             if charged is not False and isinstance(error, Busy | ClockImplausible):
                 # It is not about the question, and passes: what is held is not given up for it.
                 raise
@@ -112,7 +110,7 @@ def answered(means: Means, job: Job, wire: Wire) -> tuple[Ending, Problem | None
             return "failed", _problem(means, job, error)
         except Exception as error:  # noqa: BLE001  a bug: nothing of it may reach the caller, and the job must end
             _log.exception("a question failed inside", extra={"job": job.id, "kind": type(error).__name__})
-            return "failed", problem_of(error, charged=_charged(means, job))
+            return "failed", problem_of(error, charged=held_for(means, job))
         else:
             return "done", None
     raise AssertionError("a job that ended in no way")  # pragma: no cover
@@ -163,7 +161,7 @@ def unveil(means: Means, job: Job) -> datetime | None:
 
 def _problem(means: Means, job: Job, error: HushcountError) -> Problem:
     """Why a job has no answer, for whoever asked; that owners may know more is found out where they look."""
-    charged = _charged(means, job)
+    charged = held_for(means, job)
     if not isinstance(error, BudgetExhausted):
         return problem_of(error, charged=charged)
     title = Order.from_json(job.body).tasks[0].dataset
@@ -171,7 +169,8 @@ def _problem(means: Means, job: Job, error: HushcountError) -> Problem:
     return replace(refusal_problem(error, asker, means.ledger.jobs), charged=charged)
 
 
-def _charged(means: Means, job: Job) -> bool | None:
+def held_for(means: Means, job: Job) -> bool | None:
+    """Whether anything is held or charged for a job; None if the ledger does not tell."""
     try:
         return any(means.ledger.recall(job.analyst, key) is not None for key in _keys(job))
     except HushcountError:

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hushcount.app.serving.jobs.answering import Means, Wire, answered, unveil
+from hushcount.app.serving.jobs.commons import Commons
+from hushcount.app.serving.setup.config import StoreConfig
 from hushcount.errors import HushcountError, LedgerUnavailable
 from hushcount.ledger.jobs import Job, Jobs
 
@@ -35,6 +37,7 @@ class _Run:
     """One job under way in this process."""
 
     stage: str
+    store: str
     done: Future[None]
     stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -93,6 +96,7 @@ class Runner:
         worker: what this worker is called, unlike any other.
         chores: what is done about once a minute, such as keeping the ledger's newest links elsewhere.
         telling: whom it tells what it does.
+        shared: whether others run questions about the same stores; see `Commons`.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class Runner:
         worker: str,
         chores: tuple[Callable[[], object], ...] = (),
         telling: Telling | None = None,
+        shared: bool = False,
     ) -> None:
         self._means, self._ledger, self.worker = means, means.ledger, worker
         self._own: dict[str, _Run] = {}
@@ -112,7 +117,7 @@ class Runner:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._chores, self._due = (*chores, self._parked.forget), time.monotonic()
-        self._telling = telling or Telling()
+        self._telling, self.commons = telling or Telling(), Commons(means, worker, shared=shared)
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
@@ -133,14 +138,17 @@ class Runner:
             job: the job.
             here: a shorter way, tried before this returns in the caller's own thread; tells whether it led to the end.
         """
-        store, threads = self._means.threads(job)
+        store = self._means.store(job)
+        # Why there is none is found out where it is answered.
+        name, threads = ("", 1) if store is None else (store.name, store.max_running + store.max_waiting)
         with self._lock:
             if job.id in self._own or self._closing.is_set():
                 return
-            run = self._own[job.id] = _Run(stage=job.stage, done=Future())
-            if store not in self._pools:
-                self._pools[store] = ThreadPoolExecutor(min(threads, _MOST_THREADS), thread_name_prefix="question")
-            pool = self._pools[store]
+            run = self._own[job.id] = _Run(stage=job.stage, store=name, done=Future())
+            self.commons.begun(name)
+            if name not in self._pools:
+                self._pools[name] = ThreadPoolExecutor(min(threads, _MOST_THREADS), thread_name_prefix="question")
+            pool = self._pools[name]
         if job.stop:
             # Wished for while another worker had it: whether that is still free is found out before data is read.
             run.stopped.set()
@@ -149,9 +157,21 @@ class Runner:
         else:
             self._run(job, run, here)
 
-    def park(self, job: Job) -> None:
-        """Remember a job that waits for another one with the same question, to take it up as soon as that ends."""
-        self._parked.add(job.id)
+    def park(self, job: Job, *, left: StoreConfig | None = None) -> None:
+        """Remember a job that waits, to take it up as soon as may be: when another one with the same question ends.
+
+        Args:
+            job: the job.
+            left: the store that it waits for, if it was left to whichever worker is free first.
+        """
+        if left is None:
+            self._parked.add(job.id)
+            return
+        self.commons.add(job, left)
+        if not self.commons.crowded(left):
+            # The last one here ended meanwhile, and saw nothing that it could have taken up.
+            with suppress(HushcountError):
+                self._take_up()
 
     def doubt(self, job: str) -> None:
         """Remember a job that the ledger may have given to this worker, or not: it broke off before it said so."""
@@ -215,9 +235,10 @@ class Runner:
         finally:
             with self._lock:
                 self._own.pop(job.id, None)
+            self.commons.begun(run.store, more=-1)
             parked = self._parked.left(job.id)
             run.done.set_result(None)
-        if parked and not self._closing.is_set():
+        if (parked or self.commons.shared) and not self._closing.is_set():
             with suppress(HushcountError):
                 self._take_up()
 
@@ -227,6 +248,7 @@ class Runner:
                 self._beat()
                 self._try_again()
                 self._take_up()
+                self.commons.give_up(self.run)
                 if time.monotonic() >= self._due:
                     self._due = time.monotonic() + _OFTEN.total_seconds()
                     for chore in self._chores:
@@ -259,12 +281,19 @@ class Runner:
                 self.run(job)
 
     def _take_up(self) -> None:
+        left = self.commons.names
         began = time.monotonic()
         waiting = self._ledger.jobs.waiting(stale=SILENCE)
         self._telling.looked(time.monotonic() - began)
+        self.commons.forget(left - {job.id for job in waiting})
+        full = set[str]()
         for job in waiting:
             if self._closing.is_set():
                 return
+            store = None if job.dataset in full else self._means.store(job)
+            if job.dataset in full or (store is not None and self.commons.crowded(store)):
+                full.add(job.dataset)
+                continue
             try:
                 claimed = self._ledger.jobs.claim(job.id, worker=self.worker)
             except LedgerUnavailable:

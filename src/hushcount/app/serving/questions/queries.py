@@ -100,8 +100,10 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
     requests = [_read(service, offer, task) for task in order.tasks]
     own = None if known else _looked_at(service, caller, offer, order, requests)
     new = _new_job(service, caller, offer, order, requests, key=key)
+    # What is the caller's already needs no store.
+    left = own is None and service.runner.commons.crowded(offer.store)
     try:
-        job, fresh = service.ledger.jobs.begin(new, worker=service.runner.worker)
+        job, fresh = service.ledger.jobs.begin(new, worker=None if left else service.runner.worker)
     except LedgerUnavailable:
         # It may have been written all the same, and then this worker has to run it.
         service.runner.doubt(new.id)
@@ -113,7 +115,7 @@ def release(service: Service, caller: Caller, order: Order, *, key: str) -> Job:
         service.runner.run(job, here=lambda: _given_again(service, own, order, key=key))
         return service.ledger.jobs.find(job.id) or job
     if fresh:
-        service.runner.park(job)
+        service.runner.park(job, left=offer.store if left else None)
     elif _may_be_helped(job) and service.ledger.jobs.again(job.id, worker=service.runner.worker):
         job = replace(job, state="running", worker=service.runner.worker, outcome=None)
         service.runner.run(job)
@@ -246,7 +248,7 @@ def _looked_at(
     """
     if service.runner.leaving:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
-    service.stores.refuse_full(offer)
+    service.stores.refuse_full(offer, left=service.runner.commons.waiting(offer.store))
     total, stored, asks = Spent(), True, list[Ask]()
     for request in requests:
         wanted, quote = _quoted(service, caller, offer, request, token=order.token)
