@@ -10,8 +10,10 @@ import pytest
 from hushcount.app.serving.callers import passes
 from hushcount.app.serving.callers.invitations import accept, invite
 from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token, revoke, token_form, tokens_of
+from hushcount.app.serving.opening import open_service
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted, NotSignedIn
 from hushcount.ledger.ledger import EVERY, SERVICE
+from tests.unit.app.serving.services import make_config, running_service
 from tests.unit.app.serving.stand_in import make_service
 
 KEY = bytes(range(32))
@@ -235,3 +237,23 @@ def test_ids_are_random(service):
 
     assert len({one[:6] for one in ids}) > 40
     assert all(len(one) == 18 for one in ids)
+
+
+def test_a_new_key_ends_all_tokens_and_nothing_else(tmp_path):
+    """What to do if the key got out: a new file and a restart. Roles, spending and answers are as they were."""
+    config = make_config(tmp_path)
+    with running_service(config) as before:
+        old = make_token(before.setting, before.tokens_key, owner="zoe", wanted=Wanted(label="script")).text.text
+        sent = invite(before.setting, before.tokens_key, person="eve", by=SERVICE)
+        known = know_token(before.setting, before.tokens_key, old)
+    config.keys.tokens.write_bytes(bytes(range(64, 96)))
+    with open_service(config) as after:
+        new = make_token(after.setting, after.tokens_key, owner="zoe", wanted=Wanted(label="script")).text.text
+        with pytest.raises(NotSignedIn, match="nobody has this token"):
+            know_token(after.setting, after.tokens_key, old)
+        with pytest.raises(NotSignedIn):
+            accept(after.setting, after.tokens_key, sent.text.text)
+
+        assert (known.owner, after.ledger.role_of("olga")) == ("zoe", "owner")
+        assert not after.ledger.verify().problems
+        assert know_token(after.setting, after.tokens_key, new).owner == "zoe"
