@@ -79,9 +79,10 @@ def worker() -> FastAPI:
     opening = _begun(config, None if metrics is None else metrics.telling)
     from hushcount.api.app import opening_app
     from hushcount.api.edge import together
+    from hushcount.console.pages import routers
 
     observe = together(None if metrics is None else metrics.observe, _tracing(config.observe.otlp))
-    app = opening_app(config, opening, observe=observe, opened=_hear)
+    app = opening_app(config, opening, observe=observe, opened=_hear, pages=routers())
     gc.freeze()
     gc.enable()
     return app
@@ -287,7 +288,7 @@ def _require_server(config: Config) -> None:
 
     from hushcount.errors import MissingExtra
 
-    for package in ("fastapi", "uvicorn"):
+    for package in ("fastapi", "jinja2", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtra(package, "pip install 'hushcount[server]'")
     # Workers import it for themselves; where there is one worker this process is it.

@@ -1,0 +1,45 @@
+"""The frame: what is around every page. Who is signed in, and where they may go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+
+from hushcount.api.work import worker_of
+from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.service import Service
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An entry of the navigation; `owners` for those who own everything alone."""
+
+    path: str
+    words: str
+    owners: bool = False
+
+
+PLACES = (
+    Place(path="/console/data", words="Data"),
+    Place(path="/console/history", words="History"),
+    Place(path="/console/budget", words="Budget"),
+    Place(path="/console/tokens", words="Tokens"),
+)
+
+
+def frame_of(request: Request) -> dict[str, Any]:
+    """What the frame shows."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    service = worker_of(request).service
+    here = {"here": request.url.path, "query": request.url.query}
+    if caller is None or service is None:
+        return {"who": None, "local": False, "places": [], **here}
+    owns = _owns(service, caller)
+    places = [place for place in PLACES if owns or not place.owners]
+    return {"who": caller.name, "local": caller.local, "places": places, **here}
+
+
+def _owns(service: Service, caller: Caller) -> bool:
+    return role_on(service, caller, None) == "owner"
