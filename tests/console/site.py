@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import socket
 import threading
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import uvicorn
 
@@ -116,3 +118,12 @@ def served(folder: Path, *, hostile: list[tuple[str, str]], alone: bool = False)
         finally:
             server.should_exit = True
             thread.join(30)
+
+
+def fetched(site: Site, path: str, token: str, body: Any = None, *, method: str | None = None) -> Any:
+    """What the interface says, to whoever has this token."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    # Our own server, at the address that it has.
+    with urlopen(Request(site.url + path, data=data, headers=headers, method=method), timeout=60) as reply:  # noqa: S310
+        return json.loads(reply.read())
