@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hushcount.app.serving.jobs import answering
-from tests.console.site import CHROMIUM, Site, fetched, served
+from tests.console.site import CHROMIUM, ODD, Site, fetched, served
 
 # Texts that somebody might call an item, each held by so many people that it is shown.
 HOSTILE = (
@@ -53,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with served(tmp_path_factory.mktemp("console"), hostile=rows) as made:
         # All tests ask, and none of them may find that others have spent what it needs.
         olga = made.token("olga", scopes=("manage", "ask"))
-        for name in ("reading", "hostile"):
+        for name in ("reading", "hostile", ODD):
             fetched(made, "/v1/limits", olga, {"dataset": name, "releases": "1000"}, method="PUT")
         yield made
         assert made.service.ledger.verify().problems == ()
@@ -93,21 +93,18 @@ def window(chromium, site):
     made = []
 
     def open_window(token: str | None = None, *, scripts: bool = True, **look: Any) -> Any:
-        context = chromium.new_context(
-            base_url=site.url, java_script_enabled=scripts, viewport={"width": 1200, "height": 900}, **look
-        )
+        look.setdefault("viewport", {"width": 1200, "height": 900})
+        context = chromium.new_context(base_url=site.url, java_script_enabled=scripts, **look)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(90_000)
         own = Window(page=page)
         page.on("console", lambda said: own.complaints.append(said.text) if said.type in {"error", "warning"} else None)
         page.on("pageerror", lambda error: own.complaints.append(str(error)))
         made.append((context, own))
         page.expected = own.expected
         if token is not None:
-            page.goto("/console/sign-in")
-            page.fill("#token", token)
-            page.click("main button")
-            page.wait_for_url("**/console/data")
+            context.add_cookies([site.cookie(token)])
+            page.goto("/console/data")
         return page
 
     yield open_window
