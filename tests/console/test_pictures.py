@@ -129,7 +129,7 @@ def test_no_page_is_heavy(window, ana):
         page, sizes = window(ana.token), []
         page.on("response", lambda reply, sizes=sizes: sizes.append(len(reply.body())) if reply.ok else None)
         opened(page, name, ana)
-        page.wait_for_load_state("networkidle")
+        page.wait_for_load_state("load")
         weights[name] = sum(sizes)
 
     assert max(weights.values()) <= HEAVIEST, weights
