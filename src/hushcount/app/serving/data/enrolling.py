@@ -43,7 +43,7 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
     return offer.registered(found.dataset.id, person=found.dataset.person)
 
 
-def pin(offer: Offer, person: str, stores: Stores, setting: Setting) -> Offer:
+def pin(offer: Offer, person: str, *, stores: Stores, setting: Setting) -> Offer:
     """Say who a person is in data of which nobody did yet: from then on it stays.
 
     Raises:

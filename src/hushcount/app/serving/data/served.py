@@ -73,7 +73,7 @@ class Served:
 
     def say_person(self, name: str, person: str) -> Offer:
         """Say who a person is, in the one file of a service for one person; see `enrolling.pin`."""
-        offer = pin(self.find(name), person, self._stores, self._setting)
+        offer = pin(self.find(name), person, stores=self._stores, setting=self._setting)
         with self._lock:
             self._met[name] = offer
         return offer
