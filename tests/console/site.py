@@ -21,12 +21,14 @@ import uvicorn
 from hushcount.api.app import make_app
 from hushcount.app.sample import write_log
 from hushcount.app.serving.callers import sessions
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.setup.config import Config
+from hushcount.app.serving.setup.config import Config, Oidc
 from hushcount.app.serving.setup.config_file import read_config
 from hushcount.console.pages import routers
+from hushcount.ledger.ledger import Role
 
 CHROMIUM = "/usr/bin/chromium"
 # What somebody might call a data set.
@@ -78,7 +80,9 @@ class Site:
         """Forget who failed to sign in."""
         self.app.state.worker.door.attempts._failed.clear()  # noqa: SLF001  nobody but a test may
 
-    def person(self, *, role: str = "analyst", dataset: str = "reading", scopes: tuple[str, ...] = ("manage", "ask")):
+    def person(
+        self, *, role: Role = "analyst", dataset: str = "reading", scopes: tuple[str, ...] = ("manage", "ask")
+    ) -> tuple[str, str]:
         """Somebody new with a role for a data set, and a token of theirs."""
         name = f"person{next(_NUMBERS)}"
         offer = self.service.served.find(dataset)
@@ -88,7 +92,8 @@ class Site:
     def cookie(self, token: str) -> dict[str, str]:
         """The session of whoever signs in with a token, as a browser keeps it."""
         known = know_token(self.service.setting, self.service.tokens_key, token)
-        made = sessions.begin(self.service.setting, self.service.tokens_key, token=known)
+        caller = Caller(name=known.owner, token=known)
+        made = sessions.begin(self.service.setting, self.service.tokens_key, caller=caller)
         return {"name": sessions.PLAIN, "value": made.text, "url": self.url, "sameSite": "Strict"}
 
     def token(self, name: str, **wanted: Any) -> str:
@@ -119,13 +124,17 @@ def make_files(folder: Path, hostile: list[tuple[str, str]]) -> Path:
 
 
 @contextmanager
-def served(folder: Path, *, hostile: list[tuple[str, str]], alone: bool = False) -> Iterator[Site]:
-    """A console at a port of its own; `alone` lets nobody sign in."""
+def served(
+    folder: Path, *, hostile: list[tuple[str, str]], alone: bool = False, oidc: Oidc | None = None
+) -> Iterator[Site]:
+    """A console at a port of its own; `alone` lets nobody sign in, with `oidc` people sign in by it alone."""
     config: Config = read_config(make_files(folder, hostile), {})
     if alone:
         # As `hushcount serve FILE` without --user.
         files = tuple(replace(one, person="") for one in config.datasets if one.name == "reading")
         config = replace(config, auth=replace(config.auth, tokens=False, person="olga"), datasets=files)
+    if oidc is not None:
+        config = replace(config, auth=replace(config.auth, tokens=False, oidc=oidc))
     with open_service(config) as service, socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         service.ledger.grant("olga", "owner", by=service.setting.analyst)

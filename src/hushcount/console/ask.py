@@ -117,7 +117,7 @@ def _answered(request: Request, asking: _Asking, task: Task) -> dict[str, Any] |
     wanted = again(task.dataset, {"question": task.question, **task.said}, asking.dataset["presets"])
     for job in service.ledger.jobs.page(analyst=caller.name, before="", size=_RECENT):
         order = Order.from_json(job.body)
-        if job.state != "done" or len(order.tasks) > 1 or order.tasks[0].dataset != task.dataset:
+        if len(order.tasks) > 1 or order.tasks[0].dataset != task.dataset or queries.show(service, job).state != "done":
             continue
         before = {"question": order.tasks[0].question, **order.tasks[0].said}
         if again(task.dataset, before, asking.dataset["presets"]) == wanted:
