@@ -158,3 +158,12 @@ def test_the_keyboard_walks_a_page_as_it_is_read(window, ana):
     assert names[7:12] == ["question", "k", "item", "where", "step"]
     assert names[12:16] == ["See the price", "Release the answer", "Rehearse", "What do these mean?"]
     assert all(one.endswith("|solid") or one.startswith("question") for one in walked[:16])
+
+
+def test_every_page_has_its_picture():
+    """Those of the docs are those that are drawn here, and small: make pictures."""
+    wanted = {f"{name}.png" if look == "light" else f"{name}-{look}.png" for look in KEPT for name in KEPT[look]}
+    kept = {path.name: path.stat().st_size for path in PICTURES.iterdir()}
+
+    assert wanted == kept.keys()
+    assert max(kept.values()) < 200_000
