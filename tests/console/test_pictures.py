@@ -161,9 +161,9 @@ def test_the_keyboard_walks_a_page_as_it_is_read(window, ana):
 
 
 def test_every_page_has_its_picture():
-    """Those of the docs are those that are drawn here, and small: make pictures."""
+    """What is drawn here is in the docs, and small: make pictures."""
     wanted = {f"{name}.png" if look == "light" else f"{name}-{look}.png" for look in KEPT for name in KEPT[look]}
     kept = {path.name: path.stat().st_size for path in PICTURES.iterdir()}
 
-    assert wanted == kept.keys()
+    assert wanted <= kept.keys()
     assert max(kept.values()) < 200_000
