@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.service import Service
-from hushcount.app.serving.setup.config import Config, Oidc
+from hushcount.app.serving.setup.config import Config
 from hushcount.app.serving.setup.config_file import read_config
 from hushcount.console.pages import routers
 from hushcount.ledger.ledger import Role
@@ -123,18 +123,18 @@ def make_files(folder: Path, hostile: list[tuple[str, str]]) -> Path:
     return config
 
 
+def alone(config: Config) -> Config:
+    """As `hushcount serve FILE` without --user: nobody signs in, and nobody said who a person is."""
+    files = tuple(replace(one, person="") for one in config.datasets if one.name == "reading")
+    return replace(config, auth=replace(config.auth, tokens=False, person="olga"), datasets=files)
+
+
 @contextmanager
 def served(
-    folder: Path, *, hostile: list[tuple[str, str]], alone: bool = False, oidc: Oidc | None = None
+    folder: Path, *, hostile: list[tuple[str, str]], change: Callable[[Config], Config] = lambda config: config
 ) -> Iterator[Site]:
-    """A console at a port of its own; `alone` lets nobody sign in, with `oidc` people sign in by it alone."""
-    config: Config = read_config(make_files(folder, hostile), {})
-    if alone:
-        # As `hushcount serve FILE` without --user.
-        files = tuple(replace(one, person="") for one in config.datasets if one.name == "reading")
-        config = replace(config, auth=replace(config.auth, tokens=False, person="olga"), datasets=files)
-    if oidc is not None:
-        config = replace(config, auth=replace(config.auth, tokens=False, oidc=oidc))
+    """A console at a port of its own; `change` gives another configuration."""
+    config = change(read_config(make_files(folder, hostile), {}))
     with open_service(config) as service, socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         service.ledger.grant("olga", "owner", by=service.setting.analyst)

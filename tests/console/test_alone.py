@@ -7,13 +7,14 @@ import pytest
 from hushcount.cli import serve
 from hushcount.errors import UnknownColumn
 from tests.api.test_serve import called, running
+from tests.console import site
 from tests.console.site import make_files, served
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """The console of one person at their own machine, who has not said yet who a person is in their file."""
-    with served(tmp_path_factory.mktemp("alone"), hostile=[], alone=True) as made:
+    with served(tmp_path_factory.mktemp("alone"), hostile=[], change=site.alone) as made:
         yield made
 
 
@@ -44,7 +45,7 @@ def test_who_a_person_is_is_said_once(alone, window):
 
 def test_a_column_that_is_not_there_is_no_person(tmp_path):
     """Nothing is pinned by a slip; after a restart it is as it was said."""
-    with served(tmp_path, hostile=[], alone=True) as made:
+    with served(tmp_path, hostile=[], change=site.alone) as made:
         with pytest.raises(UnknownColumn):
             made.service.served.say_person("reading", "nobody")
         before = made.service.served.find("reading").person

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hushcount.app.serving.setup.config import Oidc
@@ -32,7 +34,11 @@ def entered(tmp_path_factory, issuer):
         client_secret_file=secret,
         groups_claim="groups",
     )
-    with served(folder, hostile=[], oidc=oidc) as site:
+
+    def by_it_alone(config):
+        return replace(config, auth=replace(config.auth, tokens=False, oidc=oidc))
+
+    with served(folder, hostile=[], change=by_it_alone) as site:
         offer = site.service.served.find("reading")
         site.service.ledger.grant("group:reporting", "analyst", dataset=offer.id, by="olga")
         yield site
