@@ -27,7 +27,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean kernels postgres java maven chromium pictures
+.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-console bench-spark bench-pinot lock clean kernels postgres java maven chromium pictures
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -109,6 +109,9 @@ bench-serve: $(INSTALLED) postgres  ## Measure the service as ratios to the raw 
 
 bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions of people, one core and two
 	PYTHONPATH=. $(BIN)/python benchmarks/spark.py $(ARGS)
+
+bench-console: $(INSTALLED)  ## Measure how long each page of the console takes, alone and while 50 questions run
+	PYTHONPATH=. $(BIN)/python -m benchmarks.console
 
 bench-pinot: $(INSTALLED) maven  ## Measure private answers from Pinot beside its raw query, in one run
 	PYTHONPATH=. $(BIN)/python benchmarks/pinot.py $(ARGS)

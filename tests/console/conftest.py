@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from hushcount.app.serving.jobs import answering
+from tests.conftest import IN_CI
 from tests.console.site import CHROMIUM, ODD, Site, fetched, served
 
 # Texts that somebody might call an item, each held by so many people that it is shown.
@@ -63,12 +63,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def chromium() -> Iterator[Any]:
     """One browser for all tests: Debian's, by its path."""
     if not Path(CHROMIUM).exists():
-        assert os.environ.get("CI") != "true", "no Chromium: apt-get install chromium"
+        assert not IN_CI, "no Chromium: apt-get install chromium (CI is set, so this is a failure and not a skip)"
         pytest.skip("no Chromium here (Debian: apt-get install chromium)")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as program:
-        browser = program.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = program.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
         browser.close()
 
