@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from hushcount.api import (
@@ -64,11 +64,11 @@ _WHAT = (
 )
 
 
-def make_app(service: Service, *, observe: Observer | None = None) -> FastAPI:
-    """The application of a service that is open; whoever opened it closes it."""
+def make_app(service: Service, *, observe: Observer | None = None, pages: Sequence[APIRouter] = ()) -> FastAPI:
+    """The application of a service that is open, with the pages for browsers; whoever opened it closes it."""
     rates = Rates(each=service.config.server.rate)
     worker = Worker(service=service, door=open_door(service.config), rates=rates)
-    return _made(worker, service.config, observe=observe)
+    return _made(worker, service.config, observe=observe, pages=pages)
 
 
 def opening_app(
@@ -77,6 +77,7 @@ def opening_app(
     *,
     observe: Observer | None = None,
     opened: Callable[[Worker], None] = lambda _: None,
+    pages: Sequence[APIRouter] = (),
 ) -> FastAPI:
     """The application of a service that is opened when the server starts and closed when it stops.
 
@@ -85,12 +86,20 @@ def opening_app(
         opening: opens the service; runs in a thread, so that the server can be stopped meanwhile.
         observe: told each request.
         opened: called once the service is open, in the thread that hears signals.
+        pages: the pages for browsers; they are no part of the interface that is written down.
     """
     worker = Worker(door=open_door(config), rates=Rates(each=config.server.rate))
-    return _made(worker, config, observe=observe, life=life_of(worker, opening, opened))
+    return _made(worker, config, observe=observe, pages=pages, life=life_of(worker, opening, opened))
 
 
-def _made(worker: Worker, config: Config, *, observe: Observer | None, life: Any = None) -> FastAPI:  # noqa: ANN401
+def _made(
+    worker: Worker,
+    config: Config,
+    *,
+    observe: Observer | None,
+    pages: Sequence[APIRouter],
+    life: Any = None,  # noqa: ANN401
+) -> FastAPI:
     app = FastAPI(
         title="hushcount",
         version=VERSION,
@@ -104,6 +113,8 @@ def _made(worker: Worker, config: Config, *, observe: Observer | None, life: Any
     app.state.worker = worker
     for group in _GROUPS:
         app.include_router(group.router)
+    for router in pages:
+        app.include_router(router, include_in_schema=False)
     problems.install(app)
     app.add_middleware(Edge, local=config.auth.local, observe=observe, leaving=lambda: worker.stopping)
     # FastAPI's own way to say more.

@@ -28,7 +28,8 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 _TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
 SECURITY = {
@@ -107,7 +108,7 @@ class _Passage:
 
     async def go(self, app: ASGIApp, *, local: bool, observe: Observer | None) -> None:
         try:
-            problem = self._too_large() or foreign(self._headers, local=local)
+            problem = self._too_large() or foreign(self._headers, local=local, looks=self._looks())
             if problem is not None:
                 await self._refuse(problem)
             else:
@@ -126,6 +127,11 @@ class _Passage:
             return None
         return Problem(code="body-too-large", detail=_TOO_LARGE)
 
+    def _looks(self) -> bool:
+        """Whether a browser opens a page by itself, as from a link in a letter: whoever has the link sees nothing."""
+        wanted = self._scope["method"] == "GET" and not self._scope["path"].startswith("/v1/")
+        return wanted and self._headers.get("sec-fetch-mode") == "navigate"
+
     async def _bounded(self) -> Message:
         message = await self._receive()
         if message["type"] == "http.request":
@@ -139,7 +145,7 @@ class _Passage:
             self._began, self.status = True, message["status"]
             headers = MutableHeaders(scope=message)
             for name, value in SECURITY.items():
-                headers[name] = value
+                headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-store")
             headers["Request-Id"] = self._scope["state"]["request_id"]
             if self._leaving():
@@ -173,15 +179,21 @@ class _Passage:
         )
 
 
-def foreign(headers: Headers, *, local: bool) -> Problem | None:
+def foreign(headers: Headers, *, local: bool, looks: bool = False) -> Problem | None:
     """Refuse what a page of somebody else's sends through a browser: this interface is for programs.
 
     Where nobody signs in, being able to call is all that it takes, so the name that was called must also be this
     machine's own: another name that leads here is somebody's trick.
+
+    Args:
+        headers: of the request.
+        local: whether nobody signs in.
+        looks: whether it only opens a page in a window of its own, which links from anywhere may do.
     """
     host = headers.get("host", "")
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site not in {None, "same-origin", "none"} or (origin is not None and not _is_of(origin, host)):
+    strange = site not in {None, "same-origin", "none"} and not looks
+    if strange or (origin is not None and not _is_of(origin, host)):
         return Problem(code="not-permitted", detail="A page of another site cannot call here. Nothing was charged.")
     if local and _name_of(host) not in _LOOPBACK:
         return Problem(

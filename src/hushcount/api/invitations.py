@@ -10,7 +10,7 @@ from hushcount.api.routes import OpenRoute, knock_of, said, with_body
 from hushcount.api.work import light, service_of, worker_of
 from hushcount.app.serving.callers.invitations import accept
 from hushcount.app.serving.callers.signing import caller_address
-from hushcount.app.serving.callers.tokens import token_form
+from hushcount.app.serving.callers.tokens import NewToken, token_form
 from hushcount.errors import NotSignedIn
 
 router = APIRouter(prefix="/v1", route_class=OpenRoute, tags=["invitations"])
@@ -22,13 +22,18 @@ async def accepted(request: Request, body: bodies.Link) -> Response:
     return await light(request, _accepted, request, body)
 
 
-def _accepted(request: Request, body: bodies.Link) -> Response:
+def accepted_by(request: Request, text: str) -> NewToken:
+    """Whom an invitation makes known; failed attempts are counted."""
     service, attempts = service_of(request), worker_of(request).door.attempts
     address = caller_address(knock_of(request), service.config.server.trusted_proxies)
     attempts.check(address)
     try:
-        new = accept(service.setting, service.tokens_key, body.invitation)
+        return accept(service.setting, service.tokens_key, text)
     except NotSignedIn:
         attempts.failed(address)
         raise
+
+
+def _accepted(request: Request, body: bodies.Link) -> Response:
+    new = accepted_by(request, body.invitation)
     return answer({**token_form(new.token), "token": new.text.text}, status=201)

@@ -6,7 +6,8 @@ import difflib
 import html
 import logging
 from collections.abc import Mapping
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -108,13 +109,36 @@ def problem_form(problem: Problem, *, request_id: str, status: int | None = None
 
 def install(app: FastAPI) -> None:
     """Let every error of ours, of pydantic's and of starlette's leave as a problem."""
-    app.add_exception_handler(HushcountError, _of_ours)
-    app.add_exception_handler(Refused, _of_refused)
-    app.add_exception_handler(RequestValidationError, _of_validation)
+    for kind in KNOWN:
+        app.add_exception_handler(kind, _of_known)
     app.add_exception_handler(HTTPException, _of_starlette)
 
 
-async def _of_ours(request: Request, error: Exception) -> Response:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What is told of an error: the problem, its status, and headers of its own."""
+
+    problem: Problem
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+KNOWN: Final = (HushcountError, Refused, RequestValidationError)
+
+
+async def told_of(request: Request, error: Exception) -> Told:
+    """What is told of one of the `KNOWN` errors."""
+    if isinstance(error, Refused):
+        return Told(problem=error.problem, status=error.status or STATUS[error.problem.code])
+    if isinstance(error, RequestValidationError):
+        # What a model refused: the first thing that is wrong, with its place.
+        first = error.errors()[0]
+        problem = _of_place(request, first)
+        return Told(problem=problem, status=400 if first["type"] == "json_invalid" else STATUS[problem.code])
+    return await _told_of_ours(request, error)
+
+
+async def _told_of_ours(request: Request, error: Exception) -> Told:
     if isinstance(error, BudgetExhausted):
         dataset = getattr(request.state, "dataset", None)
         problem = await light(request, refused, service_of(request), caller_of(request), error, dataset=dataset)
@@ -132,7 +156,12 @@ async def _of_ours(request: Request, error: Exception) -> Response:
     if problem.code == "not-found":
         # What was called is no data set, and may be anything: it stays out of the log.
         request.state.dataset = None
-    return problem_response(request, problem, headers=headers)
+    return Told(problem=problem, status=STATUS[problem.code], headers=headers)
+
+
+async def _of_known(request: Request, error: Exception) -> Response:
+    told = await told_of(request, error)
+    return problem_response(request, told.problem, status=told.status, headers=told.headers)
 
 
 def _translated(error: Exception, *, reads: bool) -> Problem:
@@ -145,20 +174,6 @@ def _translated(error: Exception, *, reads: bool) -> Problem:
         # What became of it is in its words, or with whoever can reach the ledger.
         return problem_of(error, charged=None)
     return problem_of(error)
-
-
-async def _of_refused(request: Request, error: Exception) -> Response:
-    if not isinstance(error, Refused):  # pragma: no cover (starlette calls by class)
-        raise error
-    return problem_response(request, error.problem, status=error.status)
-
-
-async def _of_validation(request: Request, error: Exception) -> Response:
-    """What a model refused: the first thing that is wrong, with its place."""
-    if not isinstance(error, RequestValidationError):  # pragma: no cover (as above)
-        raise error
-    first = error.errors()[0]
-    return problem_response(request, _of_place(request, first), status=400 if first["type"] == "json_invalid" else None)
 
 
 def _of_place(request: Request, first: Mapping[str, Any]) -> Problem:

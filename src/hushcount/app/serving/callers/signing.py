@@ -1,4 +1,4 @@
-"""Signing in: who calls, told from a token, a JWT, a proxy's header, or from sitting at this machine.
+"""Signing in: who calls, told from a token, a JWT, a proxy's header, a browser's session, or from sitting here.
 
 `Authorization`, if it is there, decides alone: one that fails is not made good by another way. A header that names a
 person is believed from a listed proxy with the shared secret only, and dropped from everybody else. Comparisons take
@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.invitations import refuse_reserved
 from hushcount.app.serving.callers.issuers import Issuer
+from hushcount.app.serving.callers.sessions import cookie_of, know_session
 from hushcount.app.serving.callers.tokens import PREFIX, know_token
 from hushcount.app.serving.setup.config import Config, Network, Proxy, address_of, is_loopback, is_within
 from hushcount.app.serving.setup.keyfiles import read_password
@@ -157,6 +158,7 @@ def sign_in(service: Guarded, knock: Knock, *, door: Door) -> Caller:
         given = knock.header("authorization")
         caller = _by_authorization(service, knock, given, door) if given is not None else None
         caller = caller or _by_proxy(service.config.auth.proxy, knock, door)
+        caller = caller or _by_session(service, knock)
     except NotSignedIn:
         door.attempts.failed(address)
         raise
@@ -204,7 +206,7 @@ def _by_authorization(service: Guarded, knock: Knock, given: str, door: Door) ->
         raise NotSignedIn(f"only Bearer is taken, and Basic to read. {_HOW}")
     if text.startswith(PREFIX) or door.issuer is None:
         return _by_token(service, text)
-    return _by_claims(door.issuer, door.issuer.claims(text, now=service.setting.clock()))
+    return by_claims(door.issuer, door.issuer.claims(text, now=service.setting.clock()))
 
 
 def _by_token(service: Guarded, text: str) -> Caller:
@@ -227,7 +229,12 @@ def _password(knock: Knock, text: str) -> str:
     return password
 
 
-def _by_claims(issuer: Issuer, claims: Mapping[str, Any]) -> Caller:
+def by_claims(issuer: Issuer, claims: Mapping[str, Any]) -> Caller:
+    """Whom an issuer names.
+
+    Raises:
+        NotSignedIn: nobody who can be known here.
+    """
     name_claim, groups_claim = issuer.config.name_claim, issuer.config.groups_claim
     name = claims.get(name_claim)
     if name_claim == "email" and claims.get("email_verified") is not True:
@@ -257,6 +264,19 @@ def _by_proxy(proxy: Proxy | None, knock: Knock, door: Door) -> Caller | None:
         return None
     _refuse_other_sites(knock)
     return _named(name, tuple(filter(None, listed))[:_MOST_GROUPS])
+
+
+def _by_session(service: Guarded, knock: Knock) -> Caller | None:
+    """Whom a browser's session is of; None if it sent none. Browsers send it unasked, so only their own pages may."""
+    text = cookie_of(knock.header("cookie"))
+    if text is None:
+        return None
+    _refuse_other_sites(knock)
+    caller = know_session(service.setting, service.tokens_key, text)
+    auth = service.config.auth
+    if not (auth.tokens if caller.token is not None else auth.oidc is not None):
+        raise NotSignedIn(f"this service does not take the way in which you signed in any more. {_HOW}")
+    return caller
 
 
 def _refuse_other_sites(knock: Knock) -> None:

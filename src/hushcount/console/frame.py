@@ -1,0 +1,59 @@
+"""The frame: what is around every page. Who is signed in, and where they may go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+
+from hushcount.api.work import worker_of
+from hushcount.app.serving.callers.callers import Caller, role_on
+from hushcount.app.serving.service import Service
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An entry of the navigation.
+
+    Attributes:
+        path: where it leads.
+        words: what it is called.
+        within: other pages that belong to it.
+        owners: whether it is for those who own everything alone.
+        signed: whether it is only of use where people sign in.
+    """
+
+    path: str
+    words: str
+    within: tuple[str, ...] = ()
+    owners: bool = False
+    signed: bool = False
+
+    def holds(self, path: str) -> bool:
+        """Whether a page belongs to it."""
+        return path.startswith((self.path, *self.within))
+
+
+PLACES = (
+    Place(path="/console/data", words="Ask", within=("/console/ask",)),
+    Place(path="/console/history", words="History", within=("/console/answers", "/console/queries")),
+    Place(path="/console/budget", words="Budget"),
+    Place(path="/console/tokens", words="Tokens", signed=True),
+)
+
+
+def frame_of(request: Request) -> dict[str, Any]:
+    """What the frame shows."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    service = worker_of(request).service
+    here = {"here": request.url.path, "query": request.url.query, "twin": request.method == "GET"}
+    if caller is None or service is None:
+        return {"who": None, "local": False, "places": [], **here}
+    owns = _owns(service, caller)
+    places = [one for one in PLACES if (owns or not one.owners) and not (one.signed and caller.local)]
+    return {"who": caller.name, "local": caller.local, "places": places, **here}
+
+
+def _owns(service: Service, caller: Caller) -> bool:
+    return role_on(service, caller, None) == "owner"
