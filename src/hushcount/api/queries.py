@@ -104,12 +104,17 @@ async def events(request: Request, query: Named) -> Response:
 @router.delete("/queries/{query}", **said("What became of it, and whether it was free.", "not-found"))
 async def cancel(request: Request, query: Named) -> Response:
     """Cancel a question of one's own. Free if no data was read for it yet; else it is answered and stays charged."""
+    form, ended = await cancelled(request, query)
+    return answer(form, status=200 if ended else 202)
+
+
+async def cancelled(request: Request, query: str) -> tuple[dict[str, Any], bool]:
+    """What became of a question that the caller wants to end, and whether it has."""
     shown = await waited(request, await light(request, own_query, request, query), _CANCEL_WAIT)
     charged = {"cancelled": False, "done": True}.get(shown.state)
     if shown.problem is not None:
         charged = shown.problem.charged
-    form = {**job_form(request, shown), "charged": charged, "detail": _CANCELLED[charged]}
-    return answer(form, status=200 if shown.state in ENDED else 202)
+    return {**job_form(request, shown), "charged": charged, "detail": _CANCELLED[charged]}, shown.state in ENDED
 
 
 _CANCELLED = {
@@ -129,21 +134,29 @@ def order_of(caller: Caller, asked: list[bodies.Asked] | list[bodies.Query], mos
     )
 
 
-def _history(request: Request, limit: int, after: str) -> Response:
-    """A page of questions; short where they are long, so that nobody's lists of items fill the memory."""
+def own_queries(request: Request, limit: int, after: str) -> tuple[list[tuple[Shown, dict[str, Any]]], str | None]:
+    """A page of the caller's questions, and where the next begins.
+
+    Short where questions are long, so that nobody's lists of items fill the memory.
+    """
     service, caller = service_of(request), caller_of(request)
-    forms: list[dict[str, Any]] = []
+    forms: list[tuple[Shown, dict[str, Any]]] = []
     seen = size = 0
     while seen < limit and size < _LONG_PAGE:
         found = service.ledger.jobs.page(analyst=caller.name, before=after, size=min(_STEP, limit - seen))
         if not found:
-            return page(forms, following=None)
+            return forms, None
         # What a token does not reach is passed over, so a page may be short and still have one after it.
-        mine = [job for job in found if reaches(caller, job.dataset)]
-        forms += [job_form(request, queries.show(service, job)) for job in mine]
+        mine = [queries.show(service, job) for job in found if reaches(caller, job.dataset)]
+        forms += [(shown, job_form(request, shown)) for shown in mine]
         seen, size, after = seen + len(found), size + sum(len(job.body) for job in found), found[-1].id
     more = service.ledger.jobs.page(analyst=caller.name, before=after, size=1)
-    return page(forms, following=after if more else None)
+    return forms, after if more else None
+
+
+def _history(request: Request, limit: int, after: str) -> Response:
+    found, following = own_queries(request, limit, after)
+    return page([form for _, form in found], following=following)
 
 
 def _event(request: Request, shown: Shown) -> bytes:

@@ -49,7 +49,7 @@ async def one(request: Request, wish: Named) -> Response:
 async def withdrawn(request: Request, wish: Named) -> Response:
     """Take back a wish of one's own that still waits."""
     found = await light(request, wishes.withdraw, service_of(request), caller_of(request), wish)
-    return answer(_form(request, found))
+    return answer(form_of(request, found))
 
 
 @router.post(
@@ -60,12 +60,17 @@ async def decided(request: Request, wish: Named, body: bodies.Decision) -> Respo
     return await light(request, _decided, request, wish, body)
 
 
-def _made(request: Request, body: bodies.WishForMore) -> Response:
+def wished(request: Request, body: bodies.WishForMore) -> Wish:
+    """A wish of the caller's, made."""
     service, caller = service_of(request), caller_of(request)
     offer = shared(request, body.dataset)
     until = body.until or service.setting.clock() + _USUAL
-    wish = wishes.make_wish(service, caller, offer, releases=body.releases, why=body.why, until=until)
-    return answer(_form(request, wish), status=201, headers={"Location": f"/v1/requests/{wish.id}"})
+    return wishes.make_wish(service, caller, offer, releases=body.releases, why=body.why, until=until)
+
+
+def _made(request: Request, body: bodies.WishForMore) -> Response:
+    wish = wished(request, body)
+    return answer(form_of(request, wish), status=201, headers={"Location": f"/v1/requests/{wish.id}"})
 
 
 def _listed(request: Request, dataset: str | None, limit: int, after: str) -> Response:
@@ -73,14 +78,14 @@ def _listed(request: Request, dataset: str | None, limit: int, after: str) -> Re
     if dataset is None:
         if after:
             raise Refused("invalid-parameter", "One's own wishes are one page.", parameter="after")
-        return page([_form(request, wish) for wish in wishes.wishes_of(service, caller)], following=None)
+        return page([form_of(request, wish) for wish in wishes.wishes_of(service, caller)], following=None)
     found = wishes.wishes_on(service, caller, shared(request, dataset), after=after, size=limit)
-    return page([_form(request, wish) for wish in found], following=found[-1].id if len(found) == limit else None)
+    return page([form_of(request, wish) for wish in found], following=found[-1].id if len(found) == limit else None)
 
 
 def _one(request: Request, name: str) -> Response:
     service, caller = service_of(request), caller_of(request)
-    return answer(_form(request, wishes.find_wish(service, caller, name, offer=_about(request, name))))
+    return answer(form_of(request, wishes.find_wish(service, caller, name, offer=_about(request, name))))
 
 
 def _decided(request: Request, name: str, body: bodies.Decision) -> Response:
@@ -91,10 +96,10 @@ def _decided(request: Request, name: str, body: bodies.Decision) -> Response:
     if offer is None:
         raise NotFound("the data set of this wish is not served any more. Nothing was changed.")
     given = Answer(grant=body.grant, words=body.sentence, releases=body.releases, until=body.until, of=body.of)
-    return answer(_form(request, wishes.decide(service, caller, name, offer=offer, answer=given)))
+    return answer(form_of(request, wishes.decide(service, caller, name, offer=offer, answer=given)))
 
 
-def _form(request: Request, wish: Wish) -> dict[str, Any]:
+def form_of(request: Request, wish: Wish) -> dict[str, Any]:
     """A wish, with its data set by the name that callers know."""
     try:
         name: str | None = service_of(request).served.by_id(wish.dataset).name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import Request, Response
 
 from hushcount.api import bodies
@@ -38,7 +40,8 @@ async def revoked(request: Request, token: Named) -> Response:
     return await light(request, _revoked, request, token)
 
 
-def _made(request: Request, body: bodies.NewToken) -> Response:
+def made_for(request: Request, body: bodies.NewToken) -> dict[str, Any]:
+    """A new token of the caller's, with its text."""
     service, caller = service_of(request), caller_of(request)
     ids = None
     if body.datasets is not None:
@@ -52,14 +55,23 @@ def _made(request: Request, body: bodies.NewToken) -> Response:
         cap=None if body.cap is None else body.cap.releases,
     )
     new = tokens.make_token(service.setting, service.tokens_key, owner=caller.name, wanted=wanted, maker=caller.token)
-    form = {**token_form(new.token), "token": new.text.text}
-    return answer(form, status=201, headers={"Location": f"/v1/tokens/{new.token.id}"})
+    return {**token_form(new.token), "token": new.text.text}
 
 
-def _revoked(request: Request, name: str) -> Response:
+def _made(request: Request, body: bodies.NewToken) -> Response:
+    form = made_for(request, body)
+    return answer(form, status=201, headers={"Location": f"/v1/tokens/{form['id']}"})
+
+
+def ended(request: Request, name: str) -> dict[str, Any]:
+    """A token as it ended."""
     service, caller = service_of(request), caller_of(request)
     if caller.token is None or caller.token.id != name:
         # A token may always end itself.
         require_self(caller, deed="revoke tokens")
     everybody = role_on(service, caller, None) == "owner"
-    return answer(token_form(tokens.revoke(service.setting, name, by=caller.name, everybody=everybody)))
+    return token_form(tokens.revoke(service.setting, name, by=caller.name, everybody=everybody))
+
+
+def _revoked(request: Request, name: str) -> Response:
+    return answer(ended(request, name))

@@ -14,18 +14,32 @@ from hushcount.app.serving.service import Service
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """An entry of the navigation; `owners` for those who own everything alone."""
+    """An entry of the navigation.
+
+    Attributes:
+        path: where it leads.
+        words: what it is called.
+        within: other pages that belong to it.
+        owners: whether it is for those who own everything alone.
+        signed: whether it is only of use where people sign in.
+    """
 
     path: str
     words: str
+    within: tuple[str, ...] = ()
     owners: bool = False
+    signed: bool = False
+
+    def holds(self, path: str) -> bool:
+        """Whether a page belongs to it."""
+        return path.startswith((self.path, *self.within))
 
 
 PLACES = (
-    Place(path="/console/data", words="Data"),
-    Place(path="/console/history", words="History"),
+    Place(path="/console/data", words="Ask", within=("/console/ask",)),
+    Place(path="/console/history", words="History", within=("/console/answers", "/console/queries")),
     Place(path="/console/budget", words="Budget"),
-    Place(path="/console/tokens", words="Tokens"),
+    Place(path="/console/tokens", words="Tokens", signed=True),
 )
 
 
@@ -37,7 +51,7 @@ def frame_of(request: Request) -> dict[str, Any]:
     if caller is None or service is None:
         return {"who": None, "local": False, "places": [], **here}
     owns = _owns(service, caller)
-    places = [place for place in PLACES if owns or not place.owners]
+    places = [one for one in PLACES if (owns or not one.owners) and not (one.signed and caller.local)]
     return {"who": caller.name, "local": caller.local, "places": places, **here}
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from hushcount.console import data, files, sign_in
+from hushcount.console import answer, ask, budget, data, files, history, running, sign_in, tokens
 from hushcount.console.views import ROOT, View, page
 from hushcount.errors import NotFound
 
-_PAGES = (sign_in, data)
+_PAGES = (sign_in, data, ask, running, answer, history, budget, tokens)
 _home = APIRouter()
 _rest = APIRouter(prefix=ROOT)
 

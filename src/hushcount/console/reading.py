@@ -18,17 +18,22 @@ _MOST_FIELDS = 2000
 _FORM = "application/x-www-form-urlencoded"
 
 
-def said(request: Request, *names: str) -> dict[str, str]:
+def said(request: Request, *names: str, often: str | None = None) -> dict[str, str]:
     """The parameters of an address, of those that a page knows; empty ones are as if left out.
+
+    Args:
+        request: the request.
+        names: those that may be there once.
+        often: one that may be there any number of times; see `said_often`.
 
     Raises:
         Refused: one is not known, or stands twice.
     """
-    return _single(request.query_params.multi_items(), names)
+    return _single([pair for pair in request.query_params.multi_items() if pair[0] != often], names)
 
 
 def said_often(request: Request, name: str) -> list[str]:
-    """All values of a parameter that may stand more than once."""
+    """All values of a parameter that may be there more than once."""
     return [value for value in request.query_params.getlist(name) if value]
 
 
