@@ -33,7 +33,7 @@ async def put(request: Request, body: bodies.Limit) -> Response:
 
     With `enforced_from` it is tracked until then.
     """
-    return await light(request, _put, request, body)
+    return await light(request, put_limit, request, body)
 
 
 def _listed(request: Request, dataset: str | None) -> Response:
@@ -42,7 +42,8 @@ def _listed(request: Request, dataset: str | None) -> Response:
     return page(limits.limits_in_force(service, caller, offer), following=None)
 
 
-def _put(request: Request, body: bodies.Limit) -> Response:
+def put_limit(request: Request, body: bodies.Limit) -> Response:
+    """A limit, set or lifted."""
     service, caller = service_of(request), caller_of(request)
     offer = None if body.dataset is None else shared(request, body.dataset)
     if body.analyst is not None and body.group is not None:

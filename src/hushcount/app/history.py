@@ -101,6 +101,24 @@ def _tail(desk: Desk, entity: str, deeds: int) -> list[Entry]:
         width *= 4
 
 
+def entry_words(entry: Entry) -> str:
+    """One entry of the log in words: a step of a question, a change of the rules, or a document that was written."""
+    body = entry.body
+    if entry.kind in _WORDS:
+        return _WORDS[entry.kind](body)
+    if entry.kind in {"reserve", "repeat"}:
+        verb = "asked" if entry.kind == "reserve" else "asked again, and was given what is stored"
+        return f"{verb}: {body['ask']['what'] or 'a question'}"
+    if entry.kind in _ENDS:
+        return f"question {body['number']} was {_ENDS[entry.kind]}"
+    if "record" in body:
+        kind, _ = body["record"]
+        verb = "removed" if body.get("content") is None else "wrote" if body.get("edition") == 1 else "changed"
+        return f"{verb} {_RECORDS.get(kind, f'a record of kind {kind}')}"
+    number = f" of question {body['number']}" if "number" in body else ""
+    return _STEPS.get(entry.kind, f"an entry of kind {entry.kind}") + number
+
+
 def _questions(desk: Desk, entries: Iterable[Entry]) -> list[Deed]:
     """The questions among the entries, each once, with what became of it."""
     found: dict[int, Deed] = {}
@@ -216,3 +234,25 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 def _spent(rho: str, delta: str) -> Spent:
     return Spent(rho=Decimal(rho), delta=Decimal(delta))
+
+
+_STEPS = {
+    "touch": "data was about to be read, for the reservation",
+    "keep": "an answer was stored, not shown yet,",
+    "unveil": "the end was shown",
+    "adopt": "a book of an earlier version was taken over",
+    "open": "the book was opened",
+    "close": "the book was closed",
+    "leave": "a data set left these people",
+}
+_RECORDS = {
+    "token": "a token",
+    "session": "a session of a browser",
+    "invitation": "an invitation",
+    "wish": "a request for more",
+    "freeze": "a stop of all questions",
+    "offer": "a data set to be served",
+    "question": "a saved question",
+    "alert": "an alert",
+    "snapshot": "the version of a day",
+}

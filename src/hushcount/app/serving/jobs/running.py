@@ -93,6 +93,10 @@ class Runner:
         worker: what this worker is called, unlike any other.
         chores: what is done about once a minute, such as keeping the ledger's newest links elsewhere.
         telling: whom it tells what it does.
+
+    Attributes:
+        worker: what this worker is called.
+        resumed: how many questions it took up that another worker had begun.
     """
 
     def __init__(
@@ -112,7 +116,7 @@ class Runner:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._chores, self._due = (*chores, self._parked.forget), time.monotonic()
-        self._telling = telling or Telling()
+        self._telling, self.resumed = telling or Telling(), 0
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
@@ -272,5 +276,6 @@ class Runner:
                 raise
             if claimed:
                 if job.worker:
+                    self.resumed += 1
                     self._telling.resumed()
                 self.run(job)
