@@ -20,7 +20,8 @@ from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.releases import Answered, cost_form, receipt_form
 from hushcount.console.asking import again, rho_of, sizes_of
 from hushcount.console.reading import said, said_often, whole
-from hushcount.console.views import ROOT, View, page
+from hushcount.console.views import ROOT, View, page, site_of
+from hushcount.console.wording import worded
 from hushcount.errors import HushcountError
 from hushcount.model.tuples import join
 
@@ -60,6 +61,9 @@ def _answer(request: Request) -> View:
     form = {
         "release": release,
         "question": {"question": task.question, **task.said},
+        "words": worded(service_of(request), task),
+        "protection": found.release.receipt.to_text(numbers=False),
+        "url": f"{site_of(request)}{ROOT}/answers/{found.id}",
         "mine": found.job.analyst == caller_of(request).name,
         "cost": cost_form(found),
         "from": start,

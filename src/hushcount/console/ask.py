@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -26,6 +26,7 @@ router = APIRouter(prefix=ROOT)
 _PATIENCE = 3.0
 # So many of one's own questions are looked through for the same one.
 _RECENT = 100
+_AFFORDED = ("budget-exhausted", "over-max-cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,8 @@ async def ask(request: Request) -> View:
             return _view(asking, **priced, rehearsal=made)
         return _view(asking, **priced)
     except KNOWN as error:
-        return await _refused(request, asking, error)
+        # The page is there to put it right, also while it is being typed.
+        return replace(await _refused(request, asking, error), page_status=200)
 
 
 @deed(router, "/ask")
@@ -63,7 +65,8 @@ async def release(request: Request) -> View | Response:
     except KNOWN as error:
         return await _refused(request, asking, error)
     if shown.problem is not None:
-        return _view(asking, status=403, problem=job_form(request, shown)["problem"])
+        problem = job_form(request, shown)["problem"]
+        return _view(asking, status=problem["status"], problem=problem)
     if shown.state == "done":
         return see_other(f"/answers/{order.release_of(shown.job.id, 0)}")
     return see_other(f"/queries/{shown.job.id}")
@@ -114,7 +117,9 @@ async def _refused(request: Request, asking: _Asking, error: Exception) -> View:
     told = await told_of(request, error)
     request.state.code = told.problem.code
     form = problem_form(told.problem, request_id=request.state.request_id, status=told.status)
-    return _view(asking, status=told.status, problem=form)
+    # What does not fit still has a price.
+    priced = await light(request, _priced, request, asking) if told.problem.code in _AFFORDED else {}
+    return _view(asking, status=told.status, problem=form, **priced)
 
 
 def _view(asking: _Asking, *, status: int = 200, **found: Any) -> View:  # noqa: ANN401  parts of the form

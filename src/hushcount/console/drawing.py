@@ -14,7 +14,7 @@ from hushcount.console.texts import plain
 MOST_BARS = 25
 _WIDE, _NAMES, _ROW, _TOP, _BOTTOM = 760, 230, 30, 26, 30
 _RIGHT = 84
-_LETTERS = 31
+_LETTERS = 28
 _TICKS = 5
 
 

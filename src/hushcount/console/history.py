@@ -9,11 +9,13 @@ from fastapi import APIRouter, Request
 
 from hushcount.api.queries import own_queries
 from hushcount.api.work import light, service_of
+from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions.queries import Shown
 from hushcount.app.serving.questions.releases import answered, cost_form
 from hushcount.app.serving.service import Service
 from hushcount.console.reading import said
 from hushcount.console.views import ROOT, View, page
+from hushcount.console.wording import worded
 from hushcount.errors import HushcountError
 
 router = APIRouter(prefix=ROOT)
@@ -36,7 +38,13 @@ def costed(request: Request, after: str) -> tuple[list[dict[str, Any]], str | No
     """A page of questions as GET /v1/queries has them, each that is done with its cost as its own page has it."""
     found, following = own_queries(request, _PAGE, after)
     service = service_of(request)
-    return [{**form, "costs": _costs(service, shown)} for shown, form in found], following
+    return [
+        {**form, "words": _words(service, shown), "costs": _costs(service, shown)} for shown, form in found
+    ], following
+
+
+def _words(service: Service, shown: Shown) -> list[str | None]:
+    return [worded(service, task) for task in Order.from_json(shown.job.body).tasks]
 
 
 def _costs(service: Service, shown: Shown) -> list[dict[str, Any]]:

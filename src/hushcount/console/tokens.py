@@ -9,7 +9,7 @@ from hushcount.api.tokens import ended, made_for
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.callers.tokens import token_form, tokens_of
 from hushcount.console.reading import made, said, sent
-from hushcount.console.views import ROOT, View, deed, page, see_other
+from hushcount.console.views import ROOT, View, deed, page, see_other, site_of
 
 router = APIRouter(prefix=ROOT)
 
@@ -48,7 +48,6 @@ def _view(request: Request, new: dict[str, object] | None = None) -> View:
     service, caller = service_of(request), caller_of(request)
     names = {offer.id: offer.name for offer in service.served.shared_with(service, caller)}
     found = [token_form(token) for token in tokens_of(service.setting, caller.name)]
-    url = service.config.server.public_url or str(request.base_url).rstrip("/")
     form = {
         "data": sorted(found, key=lambda one: str(one["made"]), reverse=True),
         "names": names,
@@ -56,6 +55,6 @@ def _view(request: Request, new: dict[str, object] | None = None) -> View:
         "local": caller.local,
         "whole": caller.token is None or caller.token.whole,
         "by": None if caller.token is None else caller.token.id,
-        "url": url,
+        "url": site_of(request),
     }
     return View(template="tokens.html", title="Tokens", form=form, status=200 if new is None else 201)

@@ -35,6 +35,7 @@ class View:
         title: its title.
         form: all that it shows, and what its twin says.
         status: the status.
+        page_status: that of the page, where it helps with what its twin refuses; None for the same.
         headers: headers of its own.
     """
 
@@ -42,6 +43,7 @@ class View:
     title: str
     form: Mapping[str, Any]
     status: int = 200
+    page_status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -81,7 +83,13 @@ def to_page(request: Request, view: View) -> Response:
     """A view as a page; whoever is signed in is named in its frame."""
     body = to_html(view.template, view.form, title=view.title, frame=frame_of(request))
     headers = {**_HEADERS, **view.headers}
-    return Response(body, status_code=view.status, headers=headers, media_type="text/html; charset=utf-8")
+    status = view.status if view.page_status is None else view.page_status
+    return Response(body, status_code=status, headers=headers, media_type="text/html; charset=utf-8")
+
+
+def site_of(request: Request) -> str:
+    """What callers type to be here."""
+    return service_of(request).config.server.public_url or str(request.base_url).rstrip("/")
 
 
 def cookie(config: Config, text: str | None) -> str:

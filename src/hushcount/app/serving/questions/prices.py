@@ -88,11 +88,20 @@ def sentence(request: Request) -> str:
     """The question as a person would say it."""
     who, what = request.selection.user, request.item_words()
     where = "" if request.filter_words() is None else f", where {request.filter_words()}"
+    if not request.selection.item_columns:
+        return f"how many {several(who)} there are{where}"
     if request.question == "top":
-        return f"the {request.facts.k} {what}s that most {who}s have{where}"
+        largest = what if request.facts.k == 1 else f"{request.facts.k} {several(what)}"
+        return f"the {largest} that most {several(who)} have{where}"
     if request.question == "vocab":
-        return f"which {what}s may be named without exposing any {who}{where}"
-    return f"how many {who}s have each {what}{where}"
+        named = several(what) if isinstance(request.selection.item, str) else what
+        return f"which {named} may be named without exposing any {who}{where}"
+    return f"how many {several(who)} have each {what}{where}"
+
+
+def several(word: str) -> str:
+    """The plural of what a column is called, as far as that can be told."""
+    return f"{word}es" if word.endswith(("s", "x", "z", "ch", "sh")) else f"{word}s"
 
 
 def left_sentence(quote: Quote) -> str:
