@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,9 +95,16 @@ def make_files(folder: Path, hostile: list[tuple[str, str]]) -> Path:
 
 
 @contextmanager
-def served(folder: Path, *, hostile: list[tuple[str, str]], alone: bool = False) -> Iterator[Site]:
-    """A console at a port of its own; `alone` lets nobody sign in."""
+def served(
+    folder: Path,
+    *,
+    hostile: list[tuple[str, str]],
+    alone: bool = False,
+    before: Callable[[Config], object] = lambda _: None,
+) -> Iterator[Site]:
+    """A console at a port of its own; `alone` lets nobody sign in, `before` may write a past into its ledger."""
     config: Config = read_config(make_files(folder, hostile), {})
+    before(config)
     if alone:
         config = replace(config, auth=replace(config.auth, tokens=False, person="olga"))
     with open_service(config) as service, socket.socket() as listener:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hushcount.accounting.spent import Spent
 from hushcount.app.desk import Desk
-from hushcount.app.words import limit_words, whose
+from hushcount.app.words import about, in_releases, limit_words, whose
 from hushcount.errors import NotPermitted
 from hushcount.ledger import limits
 from hushcount.ledger.ledger import EVERY, Account, Entry, Page
@@ -110,7 +110,8 @@ def entry_words(entry: Entry) -> str:
         verb = "asked" if entry.kind == "reserve" else "asked again, and was given what is stored"
         return f"{verb}: {body['ask']['what'] or 'a question'}"
     if entry.kind in _ENDS:
-        return f"question {body['number']} was {_ENDS[entry.kind]}"
+        price = about(in_releases(_spent(*body["charged"]))) if "charged" in body else "nothing"
+        return f"question {body['number']} was {_ENDS[entry.kind]}: {price} charged"
     if "record" in body:
         kind, _ = body["record"]
         verb = "removed" if body.get("content") is None else "wrote" if body.get("edition") == 1 else "changed"
@@ -237,7 +238,7 @@ def _spent(rho: str, delta: str) -> Spent:
 
 
 _STEPS = {
-    "touch": "data was about to be read, for the reservation",
+    "touch": "data is about to be read, from here on it is charged: the reservation",
     "keep": "an answer was stored, not shown yet,",
     "unveil": "the end was shown",
     "adopt": "a book of an earlier version was taken over",

@@ -12,7 +12,7 @@ from hushcount.api.work import caller_of, heavy, service_of
 from hushcount.app.serving.callers.callers import require
 from hushcount.app.serving.data.offers import make_offer
 from hushcount.app.serving.setup.config import DatasetConfig, StoreConfig
-from hushcount.console.persons import person_warning
+from hushcount.console.persons import looks_like_people, person_warning
 from hushcount.console.reading import made, said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 
@@ -80,6 +80,14 @@ def _columns(request: Request, given: dict[str, str]) -> dict[str, Any]:
         # The keys of JSON, and of CSV the first line, may be somebody's values.
         return {"columns": [], "told": False, "snapshot": offer.snapshot}
     columns = [
-        {"name": one.name, "kind": one.kind, "warning": person_warning(one.name, one.kind)} for one in described.columns
+        {
+            "name": one.name,
+            "kind": one.kind,
+            "likely": looks_like_people(one.name),
+            "warning": person_warning(one.name, one.kind),
+        }
+        for one in described.columns
     ]
+    # What may stand for people first, what hardly does last; else in the data's own order.
+    columns.sort(key=lambda one: (not one["likely"], one["warning"] is not None))
     return {"columns": columns, "snapshot": offer.snapshot}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-_WIDE, _HIGH = 520, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 92, 14, 42
+_WIDE, _HIGH = 400, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 40, 14, 44
 _LOOKS = ("fainter", "main", "faint")
 # Names that would stand closer than this are moved apart.
 _APART = 15.0

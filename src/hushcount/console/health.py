@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
 from collections import Counter
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, Request

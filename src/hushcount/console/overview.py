@@ -53,7 +53,9 @@ async def frozen(request: Request) -> Response:
 def _overview(request: Request) -> View:
     service, caller = service_of(request), caller_of(request)
     seen = overseen(request)
+    # What is asked most comes first.
     datasets = [_dataset(request, offer) for offer in seen.offers]
+    datasets.sort(key=lambda one: -float(one["account"]["releases"]["spent"]))
     waiting = [
         form_of(request, wish)
         for offer in seen.offers

@@ -85,14 +85,27 @@ _ROWS = frozenset(
         "payment",
     }
 )
-_MEASURES = frozenset({"timestamp", "date", "time", "float", "boolean"})
+_MEASURES = {
+    "real": "a measure",
+    "decimal": "a measure",
+    "boolean": "a yes or no",
+    "date": "a day",
+    "moment": "a moment",
+    "zoned": "a moment",
+    "nested": "several values",
+}
+
+
+def looks_like_people(column: str) -> bool:
+    """Whether the name of a column says that it stands for people."""
+    return bool({word.lower() for word in _WORDS.findall(column)} & _PEOPLE)
 
 
 def person_warning(column: str, kind: str) -> str | None:
     """Why a column may not stand for people, in a sentence; None if nothing speaks against it."""
     words = {word.lower() for word in _WORDS.findall(column)}
     if kind in _MEASURES:
-        return f"This column holds a {kind}: it says when or how much, not who."
+        return f"This column holds {_MEASURES[kind]}: it does not say who."
     if words & _PEOPLE:
         return None
     if words & _VISITS:
