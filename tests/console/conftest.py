@@ -36,10 +36,12 @@ class Window:
     Attributes:
         page: the page.
         complaints: errors of scripts, and of the content security policy.
+        expected: words of complaints that a test is about, such as the status of a refusal.
     """
 
     page: Any
     complaints: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="session")
@@ -75,10 +77,12 @@ def window(chromium, site):
             base_url=site.url, java_script_enabled=scripts, viewport={"width": 1200, "height": 900}, **look
         )
         page = context.new_page()
+        page.set_default_timeout(15_000)
         own = Window(page=page)
         page.on("console", lambda said: own.complaints.append(said.text) if said.type in {"error", "warning"} else None)
         page.on("pageerror", lambda error: own.complaints.append(str(error)))
         made.append((context, own))
+        page.expected = own.expected
         if token is not None:
             page.goto("/console/sign-in")
             page.fill("#token", token)
@@ -87,7 +91,9 @@ def window(chromium, site):
         return page
 
     yield open_window
-    complaints = [complaint for _, own in made for complaint in own.complaints]
+    complaints = [
+        said for _, own in made for said in own.complaints if not any(words in said for words in own.expected)
+    ]
     for context, _ in made:
         context.close()
 

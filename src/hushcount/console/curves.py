@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from markupsafe import Markup
 
 _WIDE, _HIGH = 400, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 40, 14, 44
 _LOOKS = ("fainter", "main", "faint")
+Lines: TypeAlias = Sequence[tuple[str, Sequence[float]]]
+# How far up a scale may reach.
+_TOPS = (0.2, 0.4, 1.0)
 # Names that would stand closer than this are moved apart.
 _APART = 15.0
 
 
-def figure(name: str, words: str, lines: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+def figure(name: str, words: str, lines: Lines, most: float) -> Markup:
     """One panel: for each limit that was tried, the share of analysts who were over it by the end of each day.
 
     Args:
         name: what makes the ids of the picture its own.
         words: what is shown, for those who do not see it.
         lines: of each limit, its name and the shares by day.
+        most: the largest share in all panels that stand side by side, so that their scales are the same.
     """
     days = max((len(shares) for _, shares in lines), default=0)
     if not days:
         return Markup()
     wide, high = _WIDE - _LEFT - _RIGHT, _HIGH - _TOP - _BOTTOM
-    drawn = [(label, look, _steps(shares, wide, high)) for (label, shares), look in zip(lines, _LOOKS, strict=False)]
-    ends = _ends([_TOP + high * (1 - shares[-1]) for _, shares in lines])
+    top = next(one for one in _TOPS if one >= most)
+    drawn = [
+        (label, look, _steps([one / top for one in shares], wide, high))
+        for (label, shares), look in zip(lines, _LOOKS, strict=False)
+    ]
+    ends = _ends([_TOP + high * (1 - shares[-1] / top) for _, shares in lines])
     return Markup().join(
         [
             Markup('<svg class="chart" viewBox="0 0 {0} {1}" role="img" aria-labelledby="{2}-title">').format(
                 _WIDE, _HIGH, name
             ),
             Markup('<title id="{}-title">{}</title>').format(name, words),
-            *_grid(days, wide, high),
+            *_grid(days, wide, high, top=top),
             *(Markup('<path class="line {}" d="{}"/>').format(look, path) for _, look, path in drawn),
             *(
                 Markup('<text class="{}" x="{}" y="{:.1f}">{}</text>').format(look, _WIDE - _RIGHT + 8, y + 4.5, label)
@@ -53,7 +62,7 @@ def _steps(shares: Sequence[float], wide: float, high: float) -> str:
     return path
 
 
-def _grid(days: int, wide: float, high: float) -> list[Markup]:
+def _grid(days: int, wide: float, high: float, *, top: float) -> list[Markup]:
     line = Markup(
         '<path class="grid" d="M{} {:.1f}H{}"/><text class="soft" x="{}" y="{:.1f}" text-anchor="end">{}</text>'
     )
@@ -64,7 +73,7 @@ def _grid(days: int, wide: float, high: float) -> list[Markup]:
             _WIDE - _RIGHT,
             _LEFT - 8,
             _TOP + high * (1 - part / 4) + 4,
-            f"{25 * part} %",
+            f"{25 * part * top:g} %",
         )
         for part in range(5)
     ]

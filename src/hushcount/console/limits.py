@@ -18,11 +18,13 @@ from hushcount.console.overseen import overseen
 from hushcount.console.reading import made, said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import InvalidParameter
+from hushcount.ledger.ledger import EVERY
 from hushcount.model.amounts import positive
 
 router = APIRouter(prefix=ROOT)
 _WINDOWS = ("day", "week", "month")
 _USUAL = Decimal(5)
+_SHARES = ("0.9", "0.95", "0.99")
 _MOST = Decimal(1000)
 # Time enough for everybody to hear of it.
 _NOTICE = timedelta(days=7)
@@ -31,7 +33,7 @@ _NOTICE = timedelta(days=7)
 @page(router, "/limits")
 async def tried(request: Request) -> View:
     """Figure 5 of a data set for a limit that is tried, the proposed limit, and those in force."""
-    given = said(request, "data", "releases", "window", "done")
+    given = said(request, "data", "releases", "window", "share", "done")
     return await heavy(request, _tried, request, given)
 
 
@@ -70,10 +72,16 @@ def _tried(request: Request, given: dict[str, str]) -> View:
     form: dict[str, Any] = {**seen.form(), "window": window, "done": "done" in given, "tried": None}
     if seen.chosen is None:
         return View(template="limits.html", title="Limits", form={**form, "limits": []})
-    proposal = _proposal(request, seen.chosen, window)
-    releases = _releases(given.get("releases"), proposal)
+    share = given.get("share", _SHARES[1])
+    if share not in _SHARES:
+        raise Refused("invalid-parameter", f"'share' must be one of {', '.join(_SHARES)}.", parameter="share")
+    proposal = _proposal(request, seen.chosen, window, share=share)
+    in_force = limits.limits_in_force(service, caller, seen.chosen)
+    releases = _releases(given.get("releases"), in_force, proposal)
     form |= {
-        "limits": limits.limits_in_force(service, caller, seen.chosen),
+        "limits": in_force,
+        "share": share,
+        "shares": list(_SHARES),
         "releases": str(releases),
         "least": "0.5",
         "most": str(_slider_end(releases, proposal)),
@@ -92,19 +100,24 @@ def _tried(request: Request, given: dict[str, str]) -> View:
     return View(template="limits.html", title="Limits", form=form)
 
 
-def _proposal(request: Request, offer: Offer, window: str) -> dict[str, Any] | None:
-    """A limit that would have left nearly all alone; None where nobody asked yet."""
+def _proposal(request: Request, offer: Offer, window: str, *, share: str) -> dict[str, Any] | None:
+    """A limit that would have left such a share of analysts alone; None where nobody asked yet."""
     service, caller = service_of(request), caller_of(request)
     try:
-        found = usage.propose(service, caller, offer, window=cast("Literal['day', 'week', 'month']", window))
+        found = usage.propose(
+            service, caller, offer, share=share, window=cast("Literal['day', 'week', 'month']", window)
+        )
     except InvalidParameter:
         return None
     return usage.proposal_form(found)
 
 
-def _releases(typed: str | None, proposal: dict[str, Any] | None) -> Decimal:
+def _releases(typed: str | None, in_force: list[dict[str, Any]], proposal: dict[str, Any] | None) -> Decimal:
+    """What is tried: what was typed, else what holds for each analyst, else what is proposed."""
     if typed is None:
-        return _USUAL if proposal is None else Decimal(proposal["releases"])
+        holds = [one["releases"] for one in in_force if (one["kind"], one["name"]) == ("analyst", EVERY)]
+        usual = _USUAL if proposal is None else Decimal(proposal["releases"])
+        typed = str(min(_MOST, round(Decimal(holds[-1]), 2) if holds and holds[-1] else usual))
     found = positive("releases", typed)
     if found > _MOST or found != round(found, 2):
         raise InvalidParameter("releases", typed[:20], f"at most {_MOST}, with two digits behind the point")

@@ -30,7 +30,7 @@ from hushcount.ledger.ledger import EVERY, Account, Balance
 router = APIRouter(prefix=ROOT)
 _LATELY = timedelta(days=31)
 # Of those who spent most; the others are on the page of people.
-_MOST_ANALYSTS = 20
+_MOST_ANALYSTS = 10
 _MOST_ALERTS = 10
 
 

@@ -58,7 +58,7 @@ class Hands:
 
 def write_past(config: Config) -> None:
     """Found the ledger some weeks ago, and let people ask until an hour ago: tracked, so that nobody was stopped."""
-    chance, hands = random.Random(5), Hands(datetime.now(UTC) - timedelta(days=DAYS, hours=1))  # noqa: S311
+    chance, hands = random.Random(5), Hands(datetime.now(UTC) - timedelta(days=DAYS, hours=1))
     secret = Secret(read_key(config.keys.noise))
     founding = Founding(owner=SERVICE, limit=ten_standard_releases(), secret=secret.fingerprint, order=NEW_ORDER)
     ledger = found_sqlite(Path(config.ledger.address), founding, clock=hands)
@@ -77,7 +77,7 @@ def write_past(config: Config) -> None:
     for hour in range(24 * DAYS):
         hands.moment += timedelta(hours=1)
         for name in ANALYSTS:
-            if chance.random() < (0.03 if name in HEAVY else 0.004):
+            if chance.random() < (0.04 if name in HEAVY else 0.008):
                 cost = _cost(chance.choice(["0.01", "0.1", "0.2"]))
                 key = f"{name} {hour}"
                 answered(
@@ -101,10 +101,11 @@ def write_clinic(folder: Path) -> None:
 
     with duckdb.connect() as connection:
         connection.execute(
-            "COPY (SELECT 'r' || i AS row_id, 'p' || (i % 3000) AS patient, 's' || (i % 9000) AS session_id, "
-            "'d' || (i % 7) AS diagnosis, TIMESTAMP '2026-01-01' + INTERVAL (i) MINUTE AS seen_at FROM range(30000) t(i)) "
-            f"TO '{folder / 'clinic.parquet'}' (FORMAT parquet)"
+            "CREATE TABLE clinic AS SELECT 'r' || i AS row_id, 'p' || (i % 3000) AS patient, 's' || (i % 9000) AS "
+            "session_id, 'd' || (i % 7) AS diagnosis, TIMESTAMP '2026-01-01' + INTERVAL (i) MINUTE AS seen_at "
+            "FROM range(30000) t(i)"
         )
+        connection.execute(f"COPY clinic TO '{folder / 'clinic.parquet'}' (FORMAT parquet)")
 
 
 def _track(ledger, entity: str, *, each: str, data: str) -> None:
