@@ -96,7 +96,7 @@ def write_past(config: Config) -> None:
 
 
 def write_clinic(folder: Path) -> None:
-    """A table that nobody serves yet, with columns that look like people, visits and rows."""
+    """Two tables that nobody serves yet, with columns that look like people, visits and rows."""
     import duckdb
 
     with duckdb.connect() as connection:
@@ -106,6 +106,9 @@ def write_clinic(folder: Path) -> None:
             "FROM range(30000) t(i)"
         )
         connection.execute(f"COPY clinic TO '{folder / 'clinic.parquet'}' (FORMAT parquet)")
+        # Other rows: the same ones under another name would be recognised, and share their budget.
+        connection.execute("UPDATE clinic SET patient = 'w' || patient")
+        connection.execute(f"COPY clinic TO '{folder / 'wards.parquet'}' (FORMAT parquet)")
 
 
 def _track(ledger, entity: str, *, each: str, data: str) -> None:

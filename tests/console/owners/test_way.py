@@ -26,7 +26,7 @@ def test_data_is_added_tracked_looked_at_and_limited(site, window, olga, scripts
     owner, theirs = window(olga, scripts=scripts), window(token, scripts=scripts)
     owner.goto("/console/overview")
     owner.click("text=Add data")
-    owner.fill("#table-1", "clinic.parquet")
+    owner.fill("#table-1", f"{name}.parquet")
     owner.click("text=Look at its columns")
     warnings = owner.locator(".warning").all_inner_texts()
     first = owner.locator(".choices li").first.inner_text()
@@ -136,9 +136,9 @@ def test_the_slider_moves_the_figure_and_sets_nothing(site, window, olga):
     page.focus("#releases")
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('.verdict').innerText.startsWith('5 releases')")
+    page.wait_for_function("() => document.querySelector('.verdict').innerText.startsWith('5 releases')")
     page.select_option("#window", "week")
-    page.wait_for_function("document.querySelector('.verdict').innerText.startsWith('5 releases a week')")
+    page.wait_for_function("() => document.querySelector('.verdict').innerText.startsWith('5 releases a week')")
 
     assert shown.startswith("3 releases a month for each analyst would have stopped ")
     assert page.evaluate("document.activeElement.id") in {"releases", "window"}
@@ -165,12 +165,12 @@ def test_a_stop_holds_until_it_is_lifted(site, window, olga):
     """All questions about a data set, from the overview, with a reason; and on again."""
     page = window(olga)
     page.goto("/console/overview")
-    card = page.locator("section.card:has(h2:text('hostile'))")
+    card = page.locator("section.card:has(h2:has-text('hostile'))")
     card.locator("summary").click()
     card.locator("[name=why]").fill("we look into a complaint")
     card.locator("text=Stop them now").click()
-    stopped = page.inner_text("section.card:has(h2:text('hostile'))")
-    page.click("section.card:has(h2:text('hostile')) >> text=Let questions go on")
+    stopped = page.inner_text("section.card:has(h2:has-text('hostile'))")
+    page.click("section.card:has(h2:has-text('hostile')) >> text=Let questions go on")
 
     assert "we look into a complaint" in stopped
     assert "we look into a complaint" not in page.inner_text("main")
@@ -210,11 +210,11 @@ def test_the_chain_is_verified_and_compared_with_what_was_kept(site, window, olg
     page.click("text=Verify now")
     kept = page.inner_text("#heads")
     page.fill("#kept", kept)
-    page.click("text=Compare")
+    page.click("button:text-is('Compare')")
     compared = page.inner_text("main")
-    page.fill("#kept", re.sub(r'"hash": "."', '"hash": "!"', kept.replace('"hash": "', '"hash": "x')))
-    page.click("text=Compare")
+    page.fill("#kept", kept.replace('"hash": "', '"hash": "0'))
+    page.click("button:text-is('Compare')")
 
     assert "The chain is whole" in compared
-    assert "that you kept" in compared
+    assert "links that you kept" in compared
     assert "The chain is broken" in page.inner_text("h1")
