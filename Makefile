@@ -27,7 +27,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-spark bench-pinot lock clean kernels postgres java maven
+.PHONY: docs help demo serve-demo test check bench bench-ledger bench-serve bench-console bench-spark bench-pinot lock clean kernels postgres java maven chromium pictures
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -44,7 +44,7 @@ serve-demo: $(SERVED)  ## Start the service on a made-up log, ask it with curl a
 # Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package.
 # The kernels are compiled beside the checks, once for all processes: see tests/kernels.py.
 # Commits need not reach a disk here: temporary files are kept in memory where there is plenty, and removed at the end.
-test: postgres java maven  ## Run all checks, then all tests
+test: postgres java maven chromium  ## Run all checks, then all tests
 	@$(MAKE) --no-print-directory -j 2 check kernels
 	@free=$$(df -Pk $(MEMORY) 2>/dev/null | awk 'NR == 2 {print $$4}'); \
 	if [ "$${free:-0}" -gt 4000000 ]; then place=$$(mktemp -d $(MEMORY)/hush-XXXXXX); else place=$$(mktemp -d); fi; \
@@ -81,6 +81,17 @@ maven: java
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends maven >/dev/null; \
 		else echo "No Maven here: the Pinot tests are skipped, with a word (Debian: apt-get install maven)"; fi; fi
 
+# The console is tested in a browser, Debian's own; its letters are for the pictures in the docs.
+chromium:
+	@if [ ! -x /usr/bin/chromium ]; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing Chromium (once)"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-inter curl >/dev/null; \
+		else echo "No Chromium here: the console's tests in a browser are skipped, with a word (Debian: apt-get install chromium)"; fi; fi
+
+pictures: $(INSTALLED) chromium  ## Draw the console's pages anew for the documentation
+	HUSHCOUNT_PICTURES=1 $(BIN)/python -m pytest -q tests/console/test_pictures.py tests/console/owners/test_pictures.py
+
 check: $(INSTALLED)  ## Style, format, types and import rules
 	$(BIN)/ruff check $(PATHS)
 	$(BIN)/ruff format --check $(PATHS)
@@ -98,6 +109,9 @@ bench-serve: $(INSTALLED) postgres  ## Measure the service as ratios to the raw 
 
 bench-spark: $(INSTALLED) java  ## Measure Spark on a generated log of millions of people, one core and two
 	PYTHONPATH=. $(BIN)/python benchmarks/spark.py $(ARGS)
+
+bench-console: $(INSTALLED)  ## Measure how long each page of the console takes, alone and while 50 questions run
+	PYTHONPATH=. $(BIN)/python -m benchmarks.console
 
 bench-pinot: $(INSTALLED) maven  ## Measure private answers from Pinot beside its raw query, in one run
 	PYTHONPATH=. $(BIN)/python benchmarks/pinot.py $(ARGS)

@@ -27,6 +27,8 @@ settings.load_profile("ci" if IN_CI else "default")
 _OF_SPARK = re.compile(r"/spark/|/test_spark\.py::|\[spark ")
 # Tests that start Pinot: in these folders, or in a test_pinot.py.
 _OF_PINOT = re.compile(r"/integration/pinot/|/conformance/engines/pinot/|/test_pinot\.py::")
+# Tests of the console, which share one server and one browser.
+_OF_CONSOLE = re.compile(r"(^|/)tests/console/")
 # What takes longest begins first, so that all processes end at about the same time: all of Spark, which is in one of
 # them, then every other file of more than about fifteen seconds, each before those that take less. What is not named
 # here is soon done, and fills the end.
@@ -39,6 +41,7 @@ LONGEST_FIRST = (
     "tests/unit/engines/spark/",
     "tests/architecture/test_spark.py",
     "tests/data/test_spark.py",
+    "tests/console/",
     "tests/e2e/test_audit.py",
     "tests/faults/test_storm.py",
     "tests/api/test_fuzz.py",
@@ -121,7 +124,7 @@ def _place(item: pytest.Item) -> int:
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # the runner has no types
-    """Tests of one file run in one process, all of Spark in one, and all of Pinot in one: they share what they start.
+    """Tests of one file run in one process; all of Spark in one, of Pinot, of the console: they share what they start.
 
     Groups of xdist's own are not kept: it writes them into the names of tests, and pytest 9.2 takes no such names.
     """
@@ -129,6 +132,8 @@ class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # the runner has n
     def _split_scope(self, nodeid: str) -> str:
         if _OF_PINOT.search(nodeid):
             return "pinot"
+        if _OF_CONSOLE.search(nodeid):
+            return "console"
         return "spark" if _OF_SPARK.search(nodeid) else super()._split_scope(nodeid)
 
 

@@ -88,10 +88,11 @@ def scraped(port, word):
 
 
 def test_one_file_is_served_to_the_person_at_this_machine(tmp_path):
-    """No sign-in, a line to try, an answer, an end in good order with exit code 0."""
+    """No sign-in, lines to try, an answer, an end in good order with exit code 0."""
     make_files(tmp_path)
     with running(tmp_path, "data/events.csv", "--user", "user_id", "--port", str(free_port())) as (process, port):
         assert process.stdout.readline() == f"Try:  curl http://127.0.0.1:{port}/v1/datasets\n"
+        assert process.stdout.readline() == f"Open: http://127.0.0.1:{port}/console\n"
         status, headers, body = called(port, "POST", "/v1/queries", {**TOP, "mode": "release"}, Idempotency_Key="k1")
         assert status == 200, body
         assert "Transfer-Encoding" not in headers
@@ -145,7 +146,6 @@ def test_several_workers_share_one_ledger_and_metrics(tmp_path):
     ("words", "code", "said"),
     [
         ((), 2, "serve FILE"),
-        (("data/events.csv",), 2, "--user COLUMN"),
         (("nothing.csv", "--user", "user_id"), 3, "nothing.csv"),
         (("--config", "nothing.toml"), 2, "nothing.toml"),
         (("--config", "hushcount.toml", "--port", "{taken}"), 3, ""),

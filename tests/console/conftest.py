@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.console.site import CHROMIUM, Site, served
+from hushcount.app.serving.jobs import answering
+from tests.conftest import IN_CI
+from tests.console.site import CHROMIUM, ODD, Site, fetched, served
 
 # Texts that somebody might call an item, each held by so many people that it is shown.
 HOSTILE = (
@@ -49,6 +51,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One console for all tests; at its end its ledger is whole."""
     rows = [(f"u{person}", text) for text in HOSTILE for person in range(400)]
     with served(tmp_path_factory.mktemp("console"), hostile=rows) as made:
+        # All tests ask, and none of them may find that others have spent what it needs.
+        olga = made.token("olga", scopes=("manage", "ask"))
+        for name in ("reading", "hostile", ODD):
+            fetched(made, "/v1/limits", olga, {"dataset": name, "releases": "1000"}, method="PUT")
         yield made
         assert made.service.ledger.verify().problems == ()
 
@@ -57,14 +63,28 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def chromium() -> Iterator[Any]:
     """One browser for all tests: Debian's, by its path."""
     if not Path(CHROMIUM).exists():
-        assert os.environ.get("CI") != "true", "no Chromium: apt-get install chromium"
+        assert not IN_CI, "no Chromium: apt-get install chromium (CI is set, so this is a failure and not a skip)"
         pytest.skip("no Chromium here (Debian: apt-get install chromium)")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as program:
-        browser = program.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = program.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Holds every question before data is read for it, until it is set; and lets go of all at the end."""
+    opened, real = threading.Event(), answering.answer
+
+    def answer(*given: Any, **named: Any) -> Any:
+        assert opened.wait(60)
+        return real(*given, **named)
+
+    monkeypatch.setattr(answering, "answer", answer)
+    yield opened
+    opened.set()
 
 
 @pytest.fixture
@@ -73,21 +93,18 @@ def window(chromium, site):
     made = []
 
     def open_window(token: str | None = None, *, scripts: bool = True, **look: Any) -> Any:
-        context = chromium.new_context(
-            base_url=site.url, java_script_enabled=scripts, viewport={"width": 1200, "height": 900}, **look
-        )
+        look.setdefault("viewport", {"width": 1200, "height": 900})
+        context = chromium.new_context(base_url=site.url, java_script_enabled=scripts, **look)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(90_000)
         own = Window(page=page)
         page.on("console", lambda said: own.complaints.append(said.text) if said.type in {"error", "warning"} else None)
         page.on("pageerror", lambda error: own.complaints.append(str(error)))
         made.append((context, own))
         page.expected = own.expected
         if token is not None:
-            page.goto("/console/sign-in")
-            page.fill("#token", token)
-            page.click("main button")
-            page.wait_for_url("**/console/data")
+            context.add_cookies([site.cookie(token)])
+            page.goto("/console/data")
         return page
 
     yield open_window

@@ -73,9 +73,16 @@ def brief_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]
     return {
         "name": offer.name,
         "role": role_on(service, caller, offer),
-        "protects": f"everything that any one {offer.person} did in {offer.name}",
+        "protects": protected(offer),
         "snapshot": offer.snapshot,
     }
+
+
+def protected(offer: Offer) -> str:
+    """What is protected, in words."""
+    if not offer.person:
+        return "nobody yet, and so nothing can be asked: who a person is was not said"
+    return f"everything that any one {offer.person} did in {offer.name}"
 
 
 def full_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:

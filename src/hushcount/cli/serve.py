@@ -39,16 +39,19 @@ _FAILED = 3
 _CLOSING = 5
 _PATIENCE = 10
 _SWITCH = 0.0002
+# How often, and after how many seconds each, it is looked whether there is something to open a browser for.
+_TRIES, _BETWEEN = 100, 0.2
 
 
 @click.command()
 @click.argument("file", metavar="[FILE]", required=False)
 @click.option("--config", "config", metavar="TOML", help="Serve what this file says, to whoever may sign in.")
-@click.option("--user", metavar="COLUMN", help="With FILE: the column that says who a row belongs to.")
+@click.option("--user", metavar="COLUMN", help="With FILE: the column that says who a row belongs to; else it asks.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Listen here instead; 0 takes a free one.")
 @click.option("--init", "init", metavar="NAME", help="With --config: print a one-time invitation to own it, for NAME.")
 @click.option("--check", is_flag=True, help="Say what it would do, and start nothing.")
 @click.option("--ledger", metavar="PLACE", help="With FILE: where spending is kept.")
+@click.option("--browser/--no-browser", default=None, help="Open a browser; with FILE it does, where there is one.")
 def serve(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
     """Answer questions over HTTP: about FILE for yourself, or as --config says for others."""
     with told():
@@ -60,7 +63,7 @@ def serve(**given: Any) -> None:  # noqa: ANN401  click hands over all options b
         if given["init"]:
             _invite(config, given["init"])
             return
-    sys.exit(_serve(config, said))
+    sys.exit(_serve(config, said, browser=_wants_browser(config, given["browser"])))
 
 
 def worker() -> FastAPI:
@@ -143,7 +146,7 @@ def _config(said: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     from hushcount.library.surroundings import look_around
 
     if (said["file"] is None) == (said["config"] is None):
-        hint = "Write: hushcount serve FILE --user COLUMN, or: hushcount serve --config TOML"
+        hint = "Write: hushcount serve FILE, or: hushcount serve --config TOML"
         raise InvalidParameter("serve", "nothing" if said["file"] is None else "both", "one file or --config", hint)
     if said["config"] is not None:
         config = read_config(Path(said["config"]), environment)
@@ -151,10 +154,8 @@ def _config(said: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
             return config
         listen = replace(config.server.listen, port=said["port"])
         return replace(config, server=replace(config.server, listen=listen))
-    if not said["user"]:
-        raise InvalidParameter("user", None, "the column that says who a row belongs to", "Write --user COLUMN.")
     here = None if said["port"] is None else Listen(host="127.0.0.1", port=said["port"])
-    return single(said["file"], places=look_around(ledger=said["ledger"]), person=said["user"], listen=here)
+    return single(said["file"], places=look_around(ledger=said["ledger"]), person=said["user"] or "", listen=here)
 
 
 def _check(config: Config) -> None:
@@ -178,7 +179,8 @@ def _invite(config: Config, person: str) -> None:
     body = shlex.quote(json.dumps({"invitation": made.text.text}))
     click.echo(f"{person} is invited to own this service, until {made.expires:%Y-%m-%d %H:%M} UTC. It works once:")
     click.echo(f"  curl -X POST {url}/v1/invitations -H 'Content-Type: application/json' -d {body}")
-    click.echo("The reply has their first token, which is shown that once.")
+    click.echo("The reply has their first token, which is shown that once. In a browser the same is:")
+    click.echo(f"  {made.link(url)}")
 
 
 def _opened(config: Config, telling: Telling | None = None) -> Service:
@@ -197,7 +199,15 @@ def _opened(config: Config, telling: Telling | None = None) -> Service:
         raise
 
 
-def _serve(config: Config, said: Mapping[str, Any]) -> int:
+def _wants_browser(config: Config, said: bool | None) -> bool:  # noqa: FBT001  as click hands it over
+    """Whether to open a browser: as it was said; else for the person who sits here, if they have windows."""
+    if said is not None:
+        return said
+    windows = sys.platform in {"darwin", "win32"} or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))
+    return config.auth.local and windows and sys.stdout.isatty()
+
+
+def _serve(config: Config, said: Mapping[str, Any], *, browser: bool) -> int:
     """Run until a signal; the exit code."""
     with told():
         _require_server(config)
@@ -206,7 +216,9 @@ def _serve(config: Config, said: Mapping[str, Any]) -> int:
         socket = server.bind_socket()
         # Connections inherit it. Without it an answer's head waits until the other side has confirmed what came before.
         socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-        _announce(config, socket.getsockname()[1])
+        url = _announce(config, socket.getsockname()[1])
+        if browser:
+            _open_browser(url)
     with tempfile.TemporaryDirectory(prefix="hushcount-metrics-") as shared:
         if config.observe.metrics is not None:
             os.environ[_SHARED] = shared
@@ -296,12 +308,36 @@ def _require_server(config: Config) -> None:
         raise MissingExtra("opentelemetry-sdk", "pip install 'hushcount[otel]'")
 
 
-def _announce(config: Config, port: int) -> None:
-    """The address, and one line to try it with."""
+def _announce(config: Config, port: int) -> str:
+    """Print the address, one line to try it with, and where its pages are; the address."""
     listen = config.server.listen
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     url = config.server.public_url or f"http://{host}:{port}"
     click.echo(f"Serving at {url}")
     sign = "" if config.auth.local else " -H 'Authorization: Bearer TOKEN'"
     click.echo(f"Try:  curl{sign} {url}/v1/datasets")
+    click.echo(f"Open: {url}/console")
     sys.stdout.flush()
+    return url
+
+
+def _open_browser(url: str) -> None:
+    """Open the console as soon as the server answers, if there is a browser to open."""
+    import threading
+    import time
+    import webbrowser
+    from urllib.error import URLError
+    from urllib.request import urlopen
+
+    def opened() -> None:
+        for _ in range(_TRIES):
+            time.sleep(_BETWEEN)
+            try:
+                # Our own address, as it was printed.
+                with urlopen(f"{url}/readyz", timeout=_PATIENCE):  # noqa: S310
+                    webbrowser.open(f"{url}/console")
+                    return
+            except URLError:
+                continue
+
+    threading.Thread(target=opened, name="browser", daemon=True).start()

@@ -125,4 +125,4 @@ def _more(request: Request, task: Task) -> dict[str, Any]:
 
 
 def _name(request: Request) -> str:
-    return str(request.path_params["release"]).removesuffix(".json")
+    return str(request.path_params["release"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -20,12 +21,15 @@ from hushcount.console.asking import FIELDS, Asked, again, asked_of
 from hushcount.console.reading import said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import NotFound
+from hushcount.model.budgets import STANDARD
 
 router = APIRouter(prefix=ROOT)
 # So long a browser waits for an answer before it is shown how far it is.
 _PATIENCE = 3.0
 # So many of one's own questions are looked through for the same one.
 _RECENT = 100
+# What the interface takes of an amount.
+_DIGITS = Decimal("1e-25")
 _AFFORDED = ("budget-exhausted", "over-max-cost")
 
 
@@ -90,7 +94,16 @@ def _priced(request: Request, asking: _Asking) -> dict[str, Any]:
     room = None if left is None else left["releases"]
     after = None if room is None or not price["fits"] else round(max(0.0, room - price["cost"]["releases"]), 6)
     before = _answered(request, asking, task) if price["free"] else None
-    return {"price": price, "left": left, "after": after, "answered": before}
+    return {"price": price, "left": left, "after": after, "most": _most(price), "answered": before}
+
+
+def _most(price: dict[str, Any]) -> str:
+    """What is allowed for a question: its price as shown, in all its parts, and no digit that can be seen more."""
+    if price["free"]:
+        return "0"
+    spent = price["cost"]["expert"]
+    parts = Decimal(spent["rho"]) / STANDARD.rho, Decimal(spent["delta"]) / STANDARD.delta
+    return f"{max(parts).quantize(_DIGITS, ROUND_CEILING):f}"
 
 
 def _order(request: Request, asked: Asked, mode: str, *, most: str | None = None) -> Order:
@@ -104,7 +117,7 @@ def _answered(request: Request, asking: _Asking, task: Task) -> dict[str, Any] |
     wanted = again(task.dataset, {"question": task.question, **task.said}, asking.dataset["presets"])
     for job in service.ledger.jobs.page(analyst=caller.name, before="", size=_RECENT):
         order = Order.from_json(job.body)
-        if job.state != "done" or len(order.tasks) > 1 or order.tasks[0].dataset != task.dataset:
+        if len(order.tasks) > 1 or order.tasks[0].dataset != task.dataset or queries.show(service, job).state != "done":
             continue
         before = {"question": order.tasks[0].question, **order.tasks[0].said}
         if again(task.dataset, before, asking.dataset["presets"]) == wanted:
@@ -123,7 +136,15 @@ async def _refused(request: Request, asking: _Asking, error: Exception) -> View:
 
 
 def _view(asking: _Asking, *, status: int = 200, **found: Any) -> View:  # noqa: ANN401  parts of the form
-    parts = {"price": None, "left": None, "after": None, "answered": None, "rehearsal": None, "problem": None}
+    parts = {
+        "price": None,
+        "left": None,
+        "after": None,
+        "most": None,
+        "answered": None,
+        "rehearsal": None,
+        "problem": None,
+    }
     # Who sends the form twice asks once: the same key is the same question.
     form = {"dataset": asking.dataset, "asked": asking.asked.form(), "key": new_id("k"), **parts, **found}
     return View(template="ask.html", title=f"Ask about {asking.dataset['name']}", form=form, status=status)

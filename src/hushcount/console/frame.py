@@ -55,7 +55,7 @@ def frame_of(request: Request) -> dict[str, Any]:
     """What the frame shows."""
     caller: Caller | None = getattr(request.state, "caller", None)
     service = worker_of(request).service
-    here = {"here": request.url.path, "query": request.url.query}
+    here = {"here": request.url.path, "query": request.url.query, "twin": request.method == "GET"}
     if caller is None or service is None:
         return {"who": None, "local": False, "places": [], **here}
     oversees = any(oversees_some(service, caller))

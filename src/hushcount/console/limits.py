@@ -26,6 +26,8 @@ _WINDOWS = ("day", "week", "month")
 _USUAL = Decimal(5)
 _SHARES = ("0.9", "0.95", "0.99")
 _MOST = Decimal(1000)
+# Of those who would be stopped, so many at once; the others can be opened.
+_SHOWN = 10
 # Time enough for everybody to hear of it.
 _NOTICE = timedelta(days=7)
 
@@ -78,6 +80,13 @@ def _tried(request: Request, given: dict[str, str]) -> View:
     proposal = _proposal(request, seen.chosen, window, share=share)
     in_force = limits.limits_in_force(service, caller, seen.chosen)
     releases = _releases(given.get("releases"), in_force, proposal)
+    tried = usage.try_limits(
+        service,
+        caller,
+        seen.chosen,
+        limits=[str(releases / 2), str(releases), str(2 * releases)],
+        window=cast("Literal['day', 'week', 'month']", window),
+    )
     form |= {
         "limits": in_force,
         "share": share,
@@ -87,15 +96,9 @@ def _tried(request: Request, given: dict[str, str]) -> View:
         "most": str(_slider_end(releases, proposal)),
         "proposal": proposal,
         "from": (service.setting.clock() + _NOTICE).date().isoformat(),
-        "tried": usage.tried_form(
-            usage.try_limits(
-                service,
-                caller,
-                seen.chosen,
-                limits=[str(releases / 2), str(releases), str(2 * releases)],
-                window=cast("Literal['day', 'week', 'month']", window),
-            )
-        ),
+        "tried": usage.tried_form(tried),
+        "shown": _SHOWN,
+        "more": max(0, len(tried.stopped[1]) - _SHOWN),
     }
     return View(template="limits.html", title="Limits", form=form)
 
@@ -109,7 +112,7 @@ def _proposal(request: Request, offer: Offer, window: str, *, share: str) -> dic
         )
     except InvalidParameter:
         return None
-    return usage.proposal_form(found)
+    return {**usage.proposal_form(found), "alone": found.proposal.analysts - len(found.proposal.stopped)}
 
 
 def _releases(typed: str | None, in_force: list[dict[str, Any]], proposal: dict[str, Any] | None) -> Decimal:

@@ -31,7 +31,7 @@ router = APIRouter(prefix=ROOT)
 _LATELY = timedelta(days=31)
 # Of those who spent most; the others are on the page of people.
 _MOST_ANALYSTS = 10
-_MOST_ALERTS = 10
+_MOST_ALERTS, _MOST_SHOWN = 10, 4
 
 
 @page(router, "/overview")
@@ -62,11 +62,13 @@ def _overview(request: Request) -> View:
         for wish in wishes.wishes_on(service, caller, offer, size=100)
         if wish.state == "waiting"
     ]
+    alerts = sorted((alert for one in datasets for alert in one.pop("alerts")), key=lambda one: -int(one["percent"]))
     form = {
         **seen.form(),
         "datasets": datasets,
         "requests": waiting,
-        "alerts": [alert for one in datasets for alert in one["alerts"]],
+        "alerts": alerts[:_MOST_SHOWN],
+        "more_alerts": max(0, len(alerts) - _MOST_SHOWN),
         "frozen": _freeze(request, EVERY),
         "told": _told(request) if seen.general is not None else [],
     }
@@ -90,6 +92,7 @@ def _dataset(request: Request, offer: Offer) -> dict[str, Any]:
         "limit": limit_form(own.limit),
         "today": spent_since_midnight(uses, now),
         "analysts": len(lately),
+        "more_analysts": len(lately) - len(analysts),
         "spenders": [{**balance_form(one), "over": _over(one)} for one in analysts],
         "over": _over(own),
         "alerts": list(_alerts(offer, (own, *analysts))),

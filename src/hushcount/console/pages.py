@@ -10,6 +10,7 @@ from hushcount.console import (
     ask,
     budget,
     data,
+    enter,
     files,
     health,
     history,
@@ -26,7 +27,7 @@ from hushcount.console import (
 from hushcount.console.views import ROOT, View, page
 from hushcount.errors import NotFound
 
-_PAGES = (sign_in, data, ask, running, answer, history, budget, tokens)
+_PAGES = (sign_in, enter, data, ask, running, answer, history, budget, tokens)
 _OWNERS = (overview, add, setup, limits, people, requests, trail, health)
 _home = APIRouter()
 _rest = APIRouter(prefix=ROOT)

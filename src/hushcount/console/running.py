@@ -35,4 +35,4 @@ async def stopped(request: Request) -> View:
 
 
 def _name(request: Request) -> str:
-    return str(request.path_params["query"]).removesuffix(".json")
+    return str(request.path_params["query"])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from fastapi import APIRouter, Request, Response
 
 from hushcount.api.invitations import accepted_by
 from hushcount.api.routes import knock_of
 from hushcount.api.work import light, service_of, worker_of
 from hushcount.app.serving.callers import sessions
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.signing import caller_address
 from hushcount.app.serving.callers.tokens import know_token, token_form
+from hushcount.app.serving.setup.config import SignIn
 from hushcount.console.reading import said, sent
 from hushcount.console.views import ROOT, View, cookie, deed, page, see_other, to_page
 from hushcount.errors import NotSignedIn
@@ -20,21 +24,21 @@ router = APIRouter()
 @page(router, f"{ROOT}/sign-in", signed=False)
 async def asked(request: Request) -> View | Response:
     """Ask for a token; where nobody signs in there is nothing to ask."""
-    onward = _ours(said(request, "next").get("next"))
+    onward = ours(said(request, "next").get("next"))
     if service_of(request).config.auth.local:
         return see_other("/data")
-    return _view(request, onward)
+    return asked_view(request, onward)
 
 
 @deed(router, f"{ROOT}/sign-in", signed=False)
 async def signed(request: Request) -> View | Response:
     """Sign in by a token: it becomes a session, and is not kept in the browser."""
     given = await sent(request, "token", "next")
-    onward = _ours(given.get("next"))
+    onward = ours(given.get("next"))
     try:
         text = await light(request, _begun, request, given.get("token", ""))
     except NotSignedIn as error:
-        return _view(request, onward, wrong=str(error))
+        return asked_view(request, onward, wrong=str(error))
     headers = {"Location": onward, "Set-Cookie": cookie(service_of(request).config, text)}
     return Response(status_code=303, headers=headers)
 
@@ -67,17 +71,25 @@ async def welcomed(request: Request) -> View | Response:
     except NotSignedIn as error:
         return View(template="welcome.html", title="Welcome", form={"wrong": str(error)}, status=401)
     service = service_of(request)
-    text = await light(request, sessions.begin, service.setting, service.tokens_key, token=new.token)
+    caller = Caller(name=new.token.owner, token=new.token)
+    text = await light(request, sessions.begin, service.setting, service.tokens_key, caller=caller)
     form = {**token_form(new.token), "token": new.text.text}
     headers = {"Set-Cookie": cookie(service.config, text.text)}
     view = View(template="welcomed.html", title="Welcome", form=form, status=201, headers=headers)
     return await light(request, to_page, request, view)
 
 
-def _view(request: Request, onward: str, wrong: str | None = None) -> View:
+def asked_view(request: Request, onward: str, wrong: str | None = None) -> View:
+    """The page that asks who is there."""
     auth = service_of(request).config.auth
-    form = {"next": onward, "wrong": wrong, "tokens": auth.tokens}
+    form = {"next": onward, "wrong": wrong, "tokens": auth.tokens, "issuer": issuer_of(auth)}
     return View(template="sign_in.html", title="Sign in", form=form, status=200 if wrong is None else 401)
+
+
+def issuer_of(auth: SignIn) -> str | None:
+    """The issuer where people sign in with a browser, as people know it; None if there is none."""
+    wanted = auth.oidc is not None and auth.oidc.client_secret_file is not None
+    return urlsplit(auth.oidc.issuer).hostname if auth.oidc is not None and wanted else None
 
 
 def _begun(request: Request, text: str) -> str:
@@ -92,10 +104,10 @@ def _begun(request: Request, text: str) -> str:
     except NotSignedIn:
         attempts.failed(address)
         raise
-    return sessions.begin(service.setting, service.tokens_key, token=token).text
+    return sessions.begin(service.setting, service.tokens_key, caller=Caller(name=token.owner, token=token)).text
 
 
-def _ours(onward: str | None) -> str:
+def ours(onward: str | None) -> str:
     """Where to go on: a page of the console and of no other site, whatever the link said."""
     safe = onward is not None and onward.startswith(f"{ROOT}/") and "\\" not in onward and onward.isprintable()
     return onward if onward is not None and safe else f"{ROOT}/data"

@@ -54,10 +54,10 @@ def page(router: APIRouter, path: str, *, signed: bool = True) -> Callable[[Maki
     """Make a page and its twin of a function."""
 
     def register(make: Making) -> Making:
-        for suffix in ("", ".json"):
-            if path or not suffix:
-                endpoint = _endpoint(make, twin=bool(suffix), signed=signed)
-                router.add_api_route(f"{path}{suffix}", endpoint, methods=["GET"], response_model=None)
+        # The twin first: a name within a path would take its suffix for a part of itself.
+        for suffix in (".json", ""):
+            endpoint = _endpoint(make, twin=bool(suffix), signed=signed)
+            router.add_api_route(f"{path}{suffix}", endpoint, methods=["GET"], response_model=None)
         return make
 
     return register

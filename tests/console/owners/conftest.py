@@ -16,11 +16,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One console for all tests of owners; at its end its ledger is whole."""
     folder: Path = tmp_path_factory.mktemp("owners")
 
-    def before(config) -> None:
+    def change(config):
         write_past(config)
         write_clinic(folder / "data")
+        return config
 
-    with served(folder, hostile=[("a", "b")], before=before) as made:
+    with served(folder, hostile=[("a", "b")], change=change) as made:
         yield made
         assert made.service.ledger.verify().problems == ()
 

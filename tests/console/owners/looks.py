@@ -1,10 +1,6 @@
-"""What tests of owners' pages look at: the interface beside the page, and every page that there is."""
+"""Every page of owners, and what it must be held against."""
 
 from __future__ import annotations
-
-import json
-import urllib.request
-from typing import Any
 
 PAGES = {
     "overview": "/console/overview",
@@ -18,12 +14,3 @@ PAGES = {
     "verified": "/console/trail/verified",
     "health": "/console/health",
 }
-
-
-def told(site, path: str, token: str, body: object = None, *, method: str | None = None) -> Any:
-    """What the interface says."""
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(site.url + path, data=data, headers=headers, method=method)  # noqa: S310
-    with urllib.request.urlopen(request) as reply:  # noqa: S310
-        return json.load(reply)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.console.owners.looks import told
+from tests.console.site import fetched
 
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 
@@ -80,8 +80,8 @@ def test_a_refusal_becomes_a_request_that_is_granted_and_the_answer_is_released(
     analyst, token = site.person()
     owner, theirs = window(olga, scripts=scripts), window(token, scripts=scripts)
     limit = {"dataset": "reading", "analyst": analyst, "releases": "0.5"}
-    told(site, "/v1/limits", olga, limit, method="PUT")
-    told(site, "/v1/limits", olga, {"dataset": "reading", "releases": "1000"}, method="PUT")
+    fetched(site, "/v1/limits", olga, limit, method="PUT")
+    fetched(site, "/v1/limits", olga, {"dataset": "reading", "releases": "1000"}, method="PUT")
     theirs.expected.append("403")
     theirs.goto("/console/ask?data=reading&item=article&k=12")
     theirs.click("text=Try it all the same")
@@ -115,7 +115,7 @@ def test_a_declined_request_tells_why(site, window, olga):
     """The sentence reaches whoever asked, and nothing is granted."""
     analyst, token = site.person()
     wish = {"dataset": "reading", "releases": "3", "why": "I am curious."}
-    made = told(site, "/v1/requests", token, wish)
+    made = fetched(site, "/v1/requests", token, wish)
     owner, theirs = window(olga), window(token)
     owner.goto("/console/requests")
     card = owner.locator(f"section:has(h2:text('{analyst} asks'))")
@@ -124,14 +124,14 @@ def test_a_declined_request_tells_why(site, window, olga):
     theirs.goto("/console/budget?data=reading")
 
     assert "Ask again next month." in theirs.inner_text("#more")
-    assert told(site, f"/v1/requests/{made['id']}", token)["state"] == "declined"
+    assert fetched(site, f"/v1/requests/{made['id']}", token)["state"] == "declined"
 
 
 def test_the_slider_moves_the_figure_and_sets_nothing(site, window, olga):
     """With scripts nothing is pressed: the verdict follows the slider. What is enforced changes by the button alone."""
     page = window(olga)
     page.goto("/console/limits?data=reading&releases=3")
-    before = told(site, "/v1/limits?dataset=reading", olga)["data"]
+    before = fetched(site, "/v1/limits?dataset=reading", olga)["data"]
     shown = page.inner_text(".verdict")
     page.focus("#releases")
     for _ in range(4):
@@ -143,7 +143,7 @@ def test_the_slider_moves_the_figure_and_sets_nothing(site, window, olga):
     assert shown.startswith("3 releases a month for each analyst would have stopped ")
     assert page.evaluate("document.activeElement.id") in {"releases", "window"}
     assert "releases=5" in page.url
-    assert told(site, "/v1/limits?dataset=reading", olga)["data"] == before
+    assert fetched(site, "/v1/limits?dataset=reading", olga)["data"] == before
 
 
 def test_a_limit_from_a_day_on_is_told_as_that(site, window, olga):
@@ -152,7 +152,7 @@ def test_a_limit_from_a_day_on_is_told_as_that(site, window, olga):
     page.goto("/console/limits?data=hostile&releases=4")
     day = page.input_value("#from")
     page.click("text=Enforce 4 releases a month")
-    said = told(site, "/v1/limits?dataset=hostile", olga)["data"][-1]
+    said = fetched(site, "/v1/limits?dataset=hostile", olga)["data"][-1]
     holds = page.inner_text("section:has(h2:text-is('What holds now'))")
     page.click("tr:has-text('each analyst') >> text=Lift")
 

@@ -62,8 +62,13 @@ class Issuer:
     _asked: float | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def claims(self, text: str, *, now: datetime) -> Mapping[str, Any]:
+    def claims(self, text: str, *, now: datetime, audience: str | None = None) -> Mapping[str, Any]:
         """What a JWT of this issuer says, once all of it is checked.
+
+        Args:
+            text: the JWT.
+            now: the time.
+            audience: whom it must be made out to, if not to the audience of the configuration.
 
         Raises:
             NotSignedIn: it is not theirs, not for us, over, not valid yet, or signed in a way that is not taken.
@@ -84,7 +89,7 @@ class Issuer:
             now=int(now.timestamp()),
             leeway=_LEEWAY,
             iss={"essential": True, "value": self.config.issuer},
-            aud={"essential": True, "value": self.config.audience},
+            aud={"essential": True, "value": audience or self.config.audience},
             sub={"essential": True},
             exp={"essential": True},
         )
@@ -143,14 +148,35 @@ class Issuer:
                     after=SOON,
                 )
 
+    def place(self, name: str) -> str:
+        """An address that the issuer tells of itself, such as where people sign in.
+
+        Raises:
+            Busy: the issuer cannot be asked now, or tells no such address.
+        """
+        try:
+            about = self._about()
+        except (OSError, URLError, ValueError, RecursionError):
+            about = {}
+        found = about.get(name) if about.get("issuer") == self.config.issuer else None
+        if not isinstance(found, str) or not is_safe(found):
+            raise Busy(
+                f"{self.config.issuer} cannot be asked now. Try again soon, or use a token. Nothing was charged.",
+                after=SOON,
+            )
+        return found
+
+    def _about(self) -> Mapping[str, Any]:
+        return fetch(f"{self.config.issuer.rstrip('/')}/.well-known/openid-configuration")
+
     def _fetched(self) -> dict[str, Mapping[str, Any]] | None:
         """The keys as the issuer publishes them now; None if it cannot be reached or says something else."""
         try:
-            about = _get(f"{self.config.issuer.rstrip('/')}/.well-known/openid-configuration")
+            about = self._about()
             place = about.get("jwks_uri")
             if about.get("issuer") != self.config.issuer or not isinstance(place, str):
                 return None
-            listed = _get(place).get("keys")
+            listed = fetch(place).get("keys")
         except (OSError, URLError, ValueError, RecursionError):
             return None
         keys = [key for key in listed if isinstance(key, dict)] if isinstance(listed, list) else []
@@ -182,12 +208,27 @@ def _header(text: str) -> Mapping[str, Any] | None:
     return header if isinstance(header, dict) else None
 
 
-def _get(place: str) -> Mapping[str, Any]:
-    """A small JSON object from an address of the issuer, without following it elsewhere; empty if it is none."""
+def is_safe(place: str) -> bool:
+    """Whether nobody can change on the way what is said to an address and by it."""
     parts = urlsplit(place)
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+
+
+def fetch(place: str, *, sent: bytes | None = None, headers: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+    """A small JSON object from an address of the issuer, without following it elsewhere; empty if it is none.
+
+    Args:
+        place: the address.
+        sent: a form that is sent there; None to read.
+        headers: further headers.
+
+    Raises:
+        OSError, ValueError: it cannot be had.
+    """
+    if not is_safe(place):
         raise ValueError("not an address that nobody can change on the way")
-    with _opener().open(Request(place, headers={"Accept": "application/json"}), timeout=_TIMEOUT) as answer:  # noqa: S310
+    asked = Request(place, data=sent, headers={"Accept": "application/json", **(headers or {})})  # noqa: S310
+    with _opener().open(asked, timeout=_TIMEOUT) as answer:
         if answer.status != HTTPStatus.OK:
             raise ValueError("no answer")
         content = answer.read(_MOST_BYTES + 1)

@@ -1,7 +1,8 @@
 """Sessions: who signed in with a browser, for some hours. The cookie is a pass; the ledger keeps its digest.
 
-A session made with a token is never more than that token: it ends with it, and when it is revoked. Signing out ends it
-here and not only in the browser, so that a cookie that was copied ends too.
+A session made with a token is never more than that token: it ends with it, and when it is revoked. One of somebody whom
+an issuer named holds what the issuer said then, and no longer than its hours. Signing out ends a session here and not
+only in the browser, so that a cookie that was copied ends too.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from datetime import datetime, timedelta
 from http.cookies import CookieError, SimpleCookie
 
 from hushcount.app.serving.callers import passes
+from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.tokens import KIND as TOKEN
-from hushcount.app.serving.callers.tokens import Token, ledger_of, token_of
+from hushcount.app.serving.callers.tokens import ledger_of, token_of
 from hushcount.app.setting import Setting
 from hushcount.errors import NotSignedIn
 from hushcount.ledger.records import Record
@@ -25,21 +27,26 @@ _MOST_SESSIONS = 20
 _OVER = "your session is over, or was ended. Sign in again. Nothing was charged."
 
 
-def begin(setting: Setting, key: bytes, *, token: Token) -> passes.Pass:
-    """A new session of whoever has this token; the oldest are ended where there are too many."""
-    records, now = ledger_of(setting).records, setting.clock()
-    mine = sorted(records.page(KIND, owner=token.owner, size=1_000), key=lambda one: one.made, reverse=True)
+def begin(setting: Setting, key: bytes, *, caller: Caller) -> passes.Pass:
+    """A new session of somebody who is known; the oldest are ended where there are too many."""
+    records, now, token = ledger_of(setting).records, setting.clock(), caller.token
+    mine = sorted(records.page(KIND, owner=caller.name, size=1_000), key=lambda one: one.made, reverse=True)
     for record in [one for place, one in enumerate(mine) if place >= _MOST_SESSIONS - 1 or _ended(one, now)]:
-        records.put(KIND, record.id, None, owner=record.owner, by=token.owner)
+        records.put(KIND, record.id, None, owner=record.owner, by=caller.name)
     new = passes.new_pass(PREFIX, LETTER)
-    ends = min(now + LIFE, token.expires)
-    body = {"digest": passes.digest(key, new.text), "token": token.id, "expires": ends.isoformat()}
-    records.put(KIND, new.id, body, owner=token.owner, by=token.owner, edition=0)
+    ends = min([now + LIFE, *([] if token is None else [token.expires])])
+    body = {
+        "digest": passes.digest(key, new.text),
+        "token": None if token is None else token.id,
+        "groups": list(caller.groups),
+        "expires": ends.isoformat(),
+    }
+    records.put(KIND, new.id, body, owner=caller.name, by=caller.name, edition=0)
     return new
 
 
-def know_session(setting: Setting, key: bytes, text: str) -> Token:
-    """The token of the session that a cookie is.
+def know_session(setting: Setting, key: bytes, text: str) -> Caller:
+    """Whose session a cookie is.
 
     Raises:
         NotSignedIn: there is no such session, it is over, or its token is.
@@ -47,11 +54,13 @@ def know_session(setting: Setting, key: bytes, text: str) -> Token:
     record = _record(setting, key, text)
     if record is None or _ended(record, setting.clock()):
         raise NotSignedIn(_OVER)
+    if record.body["token"] is None:
+        return Caller(name=record.owner, groups=tuple(record.body["groups"]))
     found = ledger_of(setting).records.find(TOKEN, record.body["token"])
     token = None if found is None else token_of(found)
     if token is None or token.revoked is not None or token.expires <= setting.clock():
         raise NotSignedIn(_OVER)
-    return token
+    return Caller(name=token.owner, token=token)
 
 
 def end(setting: Setting, key: bytes, text: str) -> None:
@@ -61,13 +70,13 @@ def end(setting: Setting, key: bytes, text: str) -> None:
         ledger_of(setting).records.put(KIND, record.id, None, owner=record.owner, by=record.owner)
 
 
-def cookie_of(header: str | None) -> str | None:
-    """The session in a cookie header; None if there is none, or two that could be meant."""
+def cookie_of(header: str | None, *names: str) -> str | None:
+    """The session in a cookie header, or what has one of other names; None if there is none, or two could be meant."""
     try:
         found = SimpleCookie(header or "")
     except CookieError:
         return None
-    given = [found[name].value for name in (SECURE, PLAIN) if name in found]
+    given = [found[name].value for name in names or (SECURE, PLAIN) if name in found]
     return given[0] if len(given) == 1 else None
 
 

@@ -206,7 +206,7 @@ def _by_authorization(service: Guarded, knock: Knock, given: str, door: Door) ->
         raise NotSignedIn(f"only Bearer is taken, and Basic to read. {_HOW}")
     if text.startswith(PREFIX) or door.issuer is None:
         return _by_token(service, text)
-    return _by_claims(door.issuer, door.issuer.claims(text, now=service.setting.clock()))
+    return by_claims(door.issuer, door.issuer.claims(text, now=service.setting.clock()))
 
 
 def _by_token(service: Guarded, text: str) -> Caller:
@@ -229,7 +229,12 @@ def _password(knock: Knock, text: str) -> str:
     return password
 
 
-def _by_claims(issuer: Issuer, claims: Mapping[str, Any]) -> Caller:
+def by_claims(issuer: Issuer, claims: Mapping[str, Any]) -> Caller:
+    """Whom an issuer names.
+
+    Raises:
+        NotSignedIn: nobody who can be known here.
+    """
     name_claim, groups_claim = issuer.config.name_claim, issuer.config.groups_claim
     name = claims.get(name_claim)
     if name_claim == "email" and claims.get("email_verified") is not True:
@@ -263,12 +268,15 @@ def _by_proxy(proxy: Proxy | None, knock: Knock, door: Door) -> Caller | None:
 
 def _by_session(service: Guarded, knock: Knock) -> Caller | None:
     """Whom a browser's session is of; None if it sent none. Browsers send it unasked, so only their own pages may."""
-    text = cookie_of(knock.header("cookie")) if service.config.auth.tokens else None
+    text = cookie_of(knock.header("cookie"))
     if text is None:
         return None
     _refuse_other_sites(knock)
-    token = know_session(service.setting, service.tokens_key, text)
-    return Caller(name=token.owner, token=token)
+    caller = know_session(service.setting, service.tokens_key, text)
+    auth = service.config.auth
+    if not (auth.tokens if caller.token is not None else auth.oidc is not None):
+        raise NotSignedIn(f"this service does not take the way in which you signed in any more. {_HOW}")
+    return caller
 
 
 def _refuse_other_sites(knock: Knock) -> None:

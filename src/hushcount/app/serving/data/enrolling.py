@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hushcount.app.recognising import sight
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.setting import Setting
 from hushcount.engines.engine import asking
-from hushcount.errors import LedgerUnavailable, UnknownColumn, UnknownDataset
+from hushcount.errors import InvalidParameter, LedgerUnavailable, UnknownColumn, UnknownDataset
 from hushcount.ledger.catalog import Catalog
 from hushcount.model.queries import Description
 
@@ -27,7 +28,8 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
     """
     catalog = _catalog(setting)
     try:
-        return offer.registered(catalog.find(offer.name, by=setting.analyst).id)
+        known = catalog.find(offer.name, by=setting.analyst)
+        return offer.registered(known.id, person=known.person)
     except UnknownDataset:
         pass
     with stores.lend(offer) as engine, asking(engine, lambda _: None):
@@ -35,10 +37,29 @@ def enrol(offer: Offer, stores: Stores, setting: Setting) -> Offer:
         sighted = sight(engine, setting, offer.name)
     if sighted.sighting is None:  # pragma: no cover (a ledger has a catalog)
         raise LookupError("data that was not sighted")
-    # For a single file nobody may have said yet who a person is; then the first question pins it.
+    # For a single file nobody may have said yet who a person is; then `pin` does.
     person = offer.person or None
     found = catalog.register(sighted.sighting, person=person, name=offer.name, by=setting.analyst)
-    return offer.registered(found.dataset.id)
+    return offer.registered(found.dataset.id, person=found.dataset.person)
+
+
+def pin(offer: Offer, person: str, *, stores: Stores, setting: Setting) -> Offer:
+    """Say who a person is in data of which nobody did yet: from then on it stays.
+
+    Raises:
+        InvalidParameter: somebody did.
+        UnknownColumn: the data has no such column.
+    """
+    catalog = _catalog(setting)
+    known = catalog.find(offer.name, by=setting.analyst).person
+    if offer.person or known:
+        want = f"left as it is: {offer.person or known!r}"
+        raise InvalidParameter("person", person, want, "Who a person is was said before. Nothing was changed.")
+    named = replace(offer, person=person)
+    with stores.lend(offer) as engine, asking(engine, lambda _: None):
+        _refuse_unknown(named, engine.describe())
+    catalog.repin(offer.name, person, by=setting.analyst)
+    return named
 
 
 def _refuse_unknown(offer: Offer, data: Description) -> None:

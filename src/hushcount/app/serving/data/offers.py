@@ -32,7 +32,7 @@ class Offer:
         name: what people call it.
         store: where it lies.
         table: the table; for files, the path relative to the store's place.
-        person: the column that says who a row belongs to.
+        person: the column that says who a row belongs to; empty, for a single file only, until somebody says it.
         items: the columns that may be counted; None for all.
         people: a name that data sets about the same people share.
     """
@@ -55,9 +55,9 @@ class Offer:
         """What is read: offers of one table share it."""
         return self.store.name, self.table or ""
 
-    def registered(self, dataset: str) -> Offer:
-        """The same, with the id under which the catalog has it."""
-        return replace(self, id=dataset)
+    def registered(self, dataset: str, *, person: str | None = None) -> Offer:
+        """The same, with the id under which the catalog has it, and who a person is, if only the catalog knows."""
+        return replace(self, id=dataset, person=self.person or person or "")
 
 
 def make_offer(given: DatasetConfig, stores: Mapping[str, StoreConfig], *, dataset: str = "") -> Offer:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from hushcount.app.serving.callers.callers import Caller, Serving, require, roles_on
-from hushcount.app.serving.data.enrolling import enrol, join_people
+from hushcount.app.serving.data.enrolling import enrol, join_people, pin
 from hushcount.app.serving.data.offers import Offer, keep_offer, kept_offers, make_offer, merged
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.setup.config import Config, DatasetConfig, StoreConfig
@@ -70,6 +70,13 @@ class Served:
         offer = enrol(make_offer(declared, self._places), self._stores, self._setting)
         with self._lock:
             return self._met.setdefault(name, offer)
+
+    def say_person(self, name: str, person: str) -> Offer:
+        """Say who a person is, in the one file of a service for one person; see `enrolling.pin`."""
+        offer = pin(self.find(name), person, stores=self._stores, setting=self._setting)
+        with self._lock:
+            self._met[name] = offer
+        return offer
 
     def by_id(self, dataset: str) -> Offer:
         """The offer of a data set.

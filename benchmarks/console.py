@@ -1,0 +1,108 @@
+"""The console at the server: how long each page takes to be made, how heavy it is, and what 50 questions do to that.
+
+`python -m benchmarks.console`: pages are asked for over one connection, from a real server on a made-up log, each many
+times; first while nothing else happens, then while 50 new questions run.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from hushcount.app.serving.setup.config import Config
+from tests.console.owners.past import write_past
+from tests.console.site import Site, served
+
+TIMES, QUESTIONS = 40, 50
+PAGES = ("data", "ask?data=reading&k=5", "answers/{}", "answers/{}/receipt", "history", "budget", "tokens")
+OWNERS = (
+    "overview",
+    "add",
+    "setup?data=reading&column=article",
+    "limits?data=reading&releases=3",
+    "people?data=reading",
+    "requests",
+    "trail?data=reading",
+    "health",
+)
+FILES = ("console.css", "console.js", "mark.svg")
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder), hostile=[], change=_past) as site:
+        name, token = site.person()
+        olga = site.token("olga", scopes=("manage", "ask"))
+        release = _asked(site, token, 0)["release"]["id"]
+        for number in range(1, 6):
+            _asked(site, token, number)
+        pages = {page: (token, page.format(release)) for page in PAGES} | {page: (olga, page) for page in OWNERS}
+        quiet = {page: _measured(site, by, path) for page, (by, path) in pages.items()}
+        busy = _while_asking(site, token, pages)
+        fixed = sum(len(_got(site, token, f"/console/static/{one}")[1]) for one in FILES)
+        print(f"{name}: style, script and mark {fixed:,} bytes")
+        print(f"{'page':36}{'ms':>8}{'p95':>8}{'busy ms':>10}{'kB in all':>12}")
+        for page, (middle, late, size) in quiet.items():
+            print(f"{page:36}{middle:8.1f}{late:8.1f}{busy[page]:10.1f}{(size + fixed) / 1000:12.1f}")
+
+
+def _past(config: Config) -> Config:
+    write_past(config)
+    return config
+
+
+def _asked(site: Site, token: str, number: int) -> Any:  # noqa: ANN401  JSON
+    said = {"mode": "release", "dataset": "reading", "question": "top", "item": "article", "k": 10 + number}
+    body = json.dumps({**said, "rho": "0.01"}).encode()
+    headers = {"Idempotency-Key": f"bench-{number}", "Content-Type": "application/json"}
+    return json.loads(_got(site, token, "/v1/queries", body=body, **headers)[1])
+
+
+def _got(site: Site, token: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(urlsplit(site.url).netloc, timeout=60)
+    connection.request("GET" if body is None else "POST", path, body, {"Authorization": f"Bearer {token}", **headers})
+    reply = connection.getresponse()
+    found = reply.status, reply.read()
+    connection.close()
+    return found
+
+
+def _measured(site: Site, token: str, page: str, times: int = TIMES) -> tuple[float, float, int]:
+    """Median and 95th percentile in milliseconds, and the size."""
+    found, size = [], 0
+    for _ in range(times + 3):
+        began = time.perf_counter()
+        status, body = _got(site, token, f"/console/{page}")
+        found.append((time.perf_counter() - began) * 1000)
+        if status != 200:
+            raise SystemExit(f"{page}: {status}")
+        size = len(body)
+    warm = sorted(found[3:])
+    return statistics.median(warm), warm[int(len(warm) * 0.95)], size
+
+
+def _while_asking(site: Site, token: str, pages: dict[str, tuple[str, str]]) -> dict[str, float]:
+    """The medians while 50 questions run, of which none was asked before."""
+    asking = [threading.Thread(target=_asked, args=(site, token, 100 + number)) for number in range(QUESTIONS)]
+    for one in asking:
+        one.start()
+    found: dict[str, list[float]] = {page: [] for page in pages}
+    while any(one.is_alive() for one in asking):
+        for page, (by, path) in pages.items():
+            began = time.perf_counter()
+            _got(site, by, f"/console/{path}")
+            found[page].append((time.perf_counter() - began) * 1000)
+    for one in asking:
+        one.join()
+    return {page: statistics.median(times) for page, times in found.items()}
+
+
+if __name__ == "__main__":
+    main()
