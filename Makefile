@@ -95,7 +95,7 @@ chromium:
 		else echo "No Chromium here: the console's tests in a browser are skipped, with a word (Debian: apt-get install chromium)"; fi; fi
 
 pictures: $(INSTALLED) chromium  ## Draw the console's pages anew for the documentation
-	HUSHCOUNT_PICTURES=1 $(BIN)/python -m pytest -q tests/console/test_pictures.py
+	HUSHCOUNT_PICTURES=1 $(BIN)/python -m pytest -q tests/console/test_pictures.py tests/console/owners/test_pictures.py
 
 check: $(INSTALLED)  ## Style, format, types and import rules
 	$(BIN)/ruff check $(PATHS)

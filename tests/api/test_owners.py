@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -103,6 +104,18 @@ def test_a_limit_is_said_in_four_ways(stage, limit):
 def test_a_limit_said_otherwise_is_refused(stage, limit):
     """In no way, in two, in half a one, for two accounts at once."""
     assert stage.owner.put("/v1/limits", {"dataset": "events", **limit}).code == "invalid-parameter"
+
+
+def test_a_limit_may_begin_on_a_day(fresh):
+    """Tracked until the day begins; the day itself is enforced. A day that is over is refused."""
+    day = (datetime.now(UTC) + timedelta(days=3)).date().isoformat()
+    limit = {"dataset": "events", "analyst": "*", "releases": 1}
+    told = fresh.owner.put("/v1/limits", {**limit, "enforced_from": day}).form
+
+    assert (told["mode"], told["enforced_from"][:16]) == ("track", f"{day}T00:00")
+    assert 0.61 < told["guess"] < 0.612
+    assert fresh.owner.put("/v1/limits", {**limit, "enforced_from": "2020-01-01"}).code == "invalid-parameter"
+    assert fresh.owner.put("/v1/limits", {**limit, "enforced_from": day, "mode": "track"}).code == "invalid-parameter"
 
 
 def test_a_tracked_limit_is_marked_in_every_answer(fresh):

@@ -11,14 +11,14 @@ _EMPTY = {"meta", "link", "img", "br", "input"}
 TAGS = frozenset(
     """html head meta title link script body a header div img nav span form button main footer h1 h2 h3 p section dl dt
     dd b i bdi input label select option fieldset legend output aside details summary code ul li table thead tbody tr th
-    td svg rect path text desc textarea br small noscript""".split()  # noqa: SIM905  lists of words are read as such
+    td svg rect path text desc textarea br small noscript ol blockquote pre caption datalist""".split()  # noqa: SIM905  lists of words are read as such
 )
 ATTRIBUTES = frozenset(
     """lang charset name content rel href type src defer class id alt aria-label aria-current method action value
     aria-labelledby aria-describedby aria-live role tabindex viewbox width height x y d rx text-anchor direction
     unicode-bidi preserveaspectratio data-live data-poll data-copy data-fragment for checked selected required
     placeholder autocomplete spellcheck min max step maxlength inputmode download scope http-equiv open
-    disabled""".split()  # noqa: SIM905  as above
+    disabled list title colspan""".split()  # noqa: SIM905  as above
 )
 
 

@@ -56,6 +56,12 @@ def _moment(said: object) -> object:
     return said
 
 
+def _start(said: object) -> object:
+    """A moment in UTC at which something begins; a day means its beginning."""
+    day = isinstance(said, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", said)
+    return _moment(f"{said}T00:00:00Z" if day else said)
+
+
 def _error(said: object) -> object:
     """A wanted accuracy: a share such as "10%", or a number of people."""
     if isinstance(said, Decimal):
@@ -84,6 +90,11 @@ Span: TypeAlias = Annotated[
 Moment: TypeAlias = Annotated[
     datetime,
     BeforeValidator(_moment),
+    WithJsonSchema({"type": "string", "examples": ["2026-12-01", "2026-12-01T12:00:00Z"], "maxLength": 40}),
+]
+Start: TypeAlias = Annotated[
+    datetime,
+    BeforeValidator(_start),
     WithJsonSchema({"type": "string", "examples": ["2026-12-01", "2026-12-01T12:00:00Z"], "maxLength": 40}),
 ]
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
@@ -256,6 +267,7 @@ class Limit(Body):
     none: Literal[True] | None = None
     window: Window = "month"
     mode: Literal["enforce", "track"] = "enforce"
+    enforced_from: Start | None = None
 
 
 class Proposal(Body):

@@ -17,7 +17,7 @@ from hushcount.app.serving.owners.limits import Target, limit_form
 from hushcount.app.words import limit_note, whose
 
 router = signed_router("limits")
-_WHOSE = ("dataset", "analyst", "group", "window", "mode")
+_WHOSE = ("dataset", "analyst", "group", "window", "mode", "enforced_from")
 Dataset = Annotated[str | None, Query(min_length=1, max_length=200, description="Only what concerns this data set.")]
 
 
@@ -29,8 +29,11 @@ async def listed(request: Request, dataset: Dataset = None) -> Response:
 
 @router.put("/limits", **said("The limit as it is now.", *with_body("not-permitted", "not-found")))
 async def put(request: Request, body: bodies.Limit) -> Response:
-    """Set a limit, or lift it with `none`: in releases, rho and delta, epsilon and delta, or information and calls."""
-    return await light(request, _put, request, body)
+    """Set a limit, or lift it with `none`: in releases, rho and delta, epsilon and delta, or information and calls.
+
+    With `enforced_from` it is tracked until then.
+    """
+    return await light(request, put_limit, request, body)
 
 
 def _listed(request: Request, dataset: str | None) -> Response:
@@ -39,7 +42,8 @@ def _listed(request: Request, dataset: str | None) -> Response:
     return page(limits.limits_in_force(service, caller, offer), following=None)
 
 
-def _put(request: Request, body: bodies.Limit) -> Response:
+def put_limit(request: Request, body: bodies.Limit) -> Response:
+    """A limit, set or lifted."""
     service, caller = service_of(request), caller_of(request)
     offer = None if body.dataset is None else shared(request, body.dataset)
     if body.analyst is not None and body.group is not None:
@@ -52,5 +56,7 @@ def _put(request: Request, body: bodies.Limit) -> Response:
     elif body.group is not None:
         target = Target(offer=offer, kind="group", name=body.group)
     made = limits.typed_limit(body.given(*_WHOSE), window=body.window, mode=body.mode)
+    if body.enforced_from is not None:
+        made = limits.tracked_until(made, body.enforced_from, now=service.setting.clock())
     account = limits.set_limit(service, caller, target, limit=made)
     return answer({"whose": whose(account), **limit_form(made), "note": limit_note(made) or None})

@@ -35,13 +35,13 @@ _OF_OWNERS = ("not-permitted", "not-found")
 )
 async def added(request: Request, body: bodies.NewDataset) -> Response:
     """Serve one more table of a store that the configuration names; for owners of everything."""
-    return await heavy(request, _added, request, body)
+    return await heavy(request, add, request, body)
 
 
 @router.patch("/datasets/{dataset}", **said("The data set.", *with_body(*_OF_OWNERS)))
 async def changed(request: Request, dataset: Named, body: bodies.DatasetChange) -> Response:
     """Declare facts about columns, for every question about them; empty ones are taken back."""
-    return await light(request, _changed, request, dataset, body)
+    return await light(request, declare, request, dataset, body)
 
 
 @router.post("/datasets/{dataset}/check", **said("A price, or whether each fact holds.", *with_body(*OF_RELEASES)))
@@ -77,16 +77,17 @@ async def taken_back(request: Request, dataset: Named, question: Named) -> Respo
 @router.post("/datasets/{dataset}/freeze", **said("Whether it is frozen.", *with_body(*_OF_OWNERS)))
 async def freeze(request: Request, dataset: Named, body: bodies.Freeze) -> Response:
     """Stop all questions about a data set at once, or let them go on; what was released can still be read."""
-    return await light(request, _freeze, request, dataset, body)
+    return await light(request, stop, request, dataset, body)
 
 
 @router.post("/freeze", **said("Whether it is frozen.", *with_body(*_OF_OWNERS)))
 async def freeze_all(request: Request, body: bodies.Freeze) -> Response:
     """Stop all questions about everything, or let them go on; for owners of everything."""
-    return await light(request, _freeze, request, None, body)
+    return await light(request, stop, request, None, body)
 
 
-def _added(request: Request, body: bodies.NewDataset) -> Response:
+def add(request: Request, body: bodies.NewDataset) -> Response:
+    """A data set, served from now on."""
     service, caller = service_of(request), caller_of(request)
     require(service, caller, None, "owner", deed="serve more data")
     declared = DatasetConfig(
@@ -104,7 +105,8 @@ def _added(request: Request, body: bodies.NewDataset) -> Response:
     return answer(full_form(service, caller, offer), status=201, headers=headers)
 
 
-def _changed(request: Request, name: str, body: bodies.DatasetChange) -> Response:
+def declare(request: Request, name: str, body: bodies.DatasetChange) -> Response:
+    """What is declared about columns, changed."""
     service, caller = service_of(request), caller_of(request)
     offer = shared(request, name)
     require(service, caller, offer, "owner", deed="declare facts")
@@ -155,7 +157,8 @@ def _taken_back(request: Request, name: str, question: str) -> Response:
     return nothing()
 
 
-def _freeze(request: Request, name: str | None, body: bodies.Freeze) -> Response:
+def stop(request: Request, name: str | None, body: bodies.Freeze) -> Response:
+    """Questions, stopped or let go on."""
     offer = None if name is None else shared(request, name)
     freezing.freeze(service_of(request), caller_of(request), offer, frozen=body.frozen, why=body.why)
     return answer({"dataset": name, "frozen": body.frozen, "why": body.why})

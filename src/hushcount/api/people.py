@@ -13,7 +13,7 @@ from hushcount.api.parameters import Named
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.callers.callers import require, require_self
-from hushcount.app.serving.callers.invitations import invite
+from hushcount.app.serving.callers.invitations import Invitation, invite
 from hushcount.app.serving.owners import people
 from hushcount.app.serving.owners.people import person_form
 
@@ -31,7 +31,7 @@ async def listed(request: Request, dataset: Dataset = None) -> Response:
 @router.put("/people/{person}", **said("Their role as it is now.", *with_body("not-permitted", "not-found")))
 async def put(request: Request, person: Named, body: bodies.Person) -> Response:
     """Give somebody a role for a data set or for everything, or take it away with `nobody`; for owners."""
-    return await light(request, _put, request, person, body)
+    return await light(request, put_role, request, person, body)
 
 
 @router.post(
@@ -54,7 +54,7 @@ async def why(request: Request, person: Named, dataset: Which) -> Response:
 @router.put("/groups/{group}", **said("Who joined and who left.", *with_body("not-permitted", "not-found")))
 async def group(request: Request, group: Named, body: bodies.Group) -> Response:
     """Put people into a group, which has a budget of its own, and take others out; for owners of everything."""
-    return await light(request, _group, request, group, body)
+    return await light(request, put_group, request, group, body)
 
 
 def _listed(request: Request, dataset: str | None) -> Response:
@@ -65,7 +65,8 @@ def _listed(request: Request, dataset: str | None) -> Response:
     return page([person_form(person, names=names) for person in found], following=None)
 
 
-def _put(request: Request, person: str, body: bodies.Person) -> Response:
+def put_role(request: Request, person: str, body: bodies.Person) -> Response:
+    """A role, given or taken away."""
     service, caller = service_of(request), caller_of(request)
     offer = None if body.dataset is None else shared(request, body.dataset)
     role = None if body.role == "nobody" else body.role
@@ -73,11 +74,16 @@ def _put(request: Request, person: str, body: bodies.Person) -> Response:
     return answer({"name": person, "role": body.role, "dataset": body.dataset})
 
 
-def _invited(request: Request, person: str) -> Response:
+def new_invitation(request: Request, person: str) -> Invitation:
+    """An invitation, made."""
     service, caller = service_of(request), caller_of(request)
     require(service, caller, None, "owner", deed="invite people")
     require_self(caller, deed="invite people")
-    made = invite(service.setting, service.tokens_key, person=person, role=None, by=caller.name)
+    return invite(service.setting, service.tokens_key, person=person, role=None, by=caller.name)
+
+
+def _invited(request: Request, person: str) -> Response:
+    made = new_invitation(request, person)
     form = {"name": person, "invitation": made.text.text, "expires": made.expires.isoformat(timespec="seconds")}
     return answer(form, status=201)
 
@@ -88,7 +94,8 @@ def _why(request: Request, person: str, dataset: str) -> Response:
     return answer({"name": person, "may_ask": found.may, "role": found.role, "because": list(found.because)})
 
 
-def _group(request: Request, group: str, body: bodies.Group) -> Response:
+def put_group(request: Request, group: str, body: bodies.Group) -> Response:
+    """A group, joined and left."""
     service, caller = service_of(request), caller_of(request)
     for member, names in ((True, body.add), (False, body.remove)):
         for name in names:

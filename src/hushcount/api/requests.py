@@ -57,7 +57,7 @@ async def withdrawn(request: Request, wish: Named) -> Response:
 )
 async def decided(request: Request, wish: Named, body: bodies.Decision) -> Response:
     """Grant a wish until a day, or decline it, with a sentence; for owners."""
-    return await light(request, _decided, request, wish, body)
+    return await light(request, decide, request, wish, body)
 
 
 def wished(request: Request, body: bodies.WishForMore) -> Wish:
@@ -88,7 +88,8 @@ def _one(request: Request, name: str) -> Response:
     return answer(form_of(request, wishes.find_wish(service, caller, name, offer=_about(request, name))))
 
 
-def _decided(request: Request, name: str, body: bodies.Decision) -> Response:
+def decide(request: Request, name: str, body: bodies.Decision) -> Response:
+    """A wish, decided."""
     service, caller = service_of(request), caller_of(request)
     offer = _about(request, name)
     # Whoever may not even see it is told that it is not there, in the words for what is not there.

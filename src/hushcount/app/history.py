@@ -11,7 +11,7 @@ from typing import Any
 
 from hushcount.accounting.spent import Spent
 from hushcount.app.desk import Desk
-from hushcount.app.words import limit_words, whose
+from hushcount.app.words import about, in_releases, limit_words, whose
 from hushcount.errors import NotPermitted
 from hushcount.ledger import limits
 from hushcount.ledger.ledger import EVERY, Account, Entry, Page
@@ -99,6 +99,25 @@ def _tail(desk: Desk, entity: str, deeds: int) -> list[Entry]:
         if len(found) >= _ENTRIES * deeds or width >= last:
             return found
         width *= 4
+
+
+def entry_words(entry: Entry) -> str:
+    """One entry of the log in words: a step of a question, a change of the rules, or a document that was written."""
+    body = entry.body
+    if entry.kind in _WORDS:
+        return _WORDS[entry.kind](body)
+    if entry.kind in {"reserve", "repeat"}:
+        verb = "asked" if entry.kind == "reserve" else "asked again, and was given what is stored"
+        return f"{verb}: {body['ask']['what'] or 'a question'}"
+    if entry.kind in _ENDS:
+        price = about(in_releases(_spent(*body["charged"]))) if "charged" in body else "nothing"
+        return f"question {body['number']} was {_ENDS[entry.kind]}: {price} charged"
+    if "record" in body:
+        kind, _ = body["record"]
+        verb = "removed" if body.get("content") is None else "wrote" if body.get("edition") == 1 else "changed"
+        return f"{verb} {_RECORDS.get(kind, f'a record of kind {kind}')}"
+    number = f" of question {body['number']}" if "number" in body else ""
+    return _STEPS.get(entry.kind, f"an entry of kind {entry.kind}") + number
 
 
 def _questions(desk: Desk, entries: Iterable[Entry]) -> list[Deed]:
@@ -216,3 +235,25 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 def _spent(rho: str, delta: str) -> Spent:
     return Spent(rho=Decimal(rho), delta=Decimal(delta))
+
+
+_STEPS = {
+    "touch": "data is about to be read, from here on it is charged: the reservation",
+    "keep": "an answer was stored, not shown yet,",
+    "unveil": "the end was shown",
+    "adopt": "a book of an earlier version was taken over",
+    "open": "the book was opened",
+    "close": "the book was closed",
+    "leave": "a data set left these people",
+}
+_RECORDS = {
+    "token": "a token",
+    "session": "a session of a browser",
+    "invitation": "an invitation",
+    "wish": "a request for more",
+    "freeze": "a stop of all questions",
+    "offer": "a data set to be served",
+    "question": "a saved question",
+    "alert": "an alert",
+    "snapshot": "the version of a day",
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hushcount.accounting.spent import EXACT, Spent
 from hushcount.ledger.ledger import EVERY, Account
 from hushcount.ledger.limits import Limit
@@ -30,7 +32,15 @@ def limit_words(limit: Limit | None) -> str:
     kept = "" if limit.mode == "enforce" else ", tracked and not enforced"
     public = "" if limit.ceiling.delta else ", for public lists of items only"
     until = "" if limit.until is None else f", until {limit.until:%Y-%m-%d %H:%M} UTC"
+    if enforced_from(limit) is not None:
+        until += " and enforced from then on"
     return f"{standard_releases(room(limit.ceiling, limit))} {period}{public}{kept}{until}"
+
+
+def enforced_from(limit: Limit) -> datetime | None:
+    """When a limit that is tracked now will be enforced; None if no such moment is set."""
+    follows = limit.then is not None and limit.then.mode == "enforce"
+    return limit.until if limit.mode == "track" and follows else None
 
 
 def limit_note(limit: Limit | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from fastapi import Request
 from hushcount.api.work import worker_of
 from hushcount.app.serving.callers.callers import Caller, role_on
 from hushcount.app.serving.service import Service
+from hushcount.ledger.ledger import OVERSEERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +22,7 @@ class Place:
         path: where it leads.
         words: what it is called.
         within: other pages that belong to it.
-        owners: whether it is for those who own everything alone.
+        owners: whether it is only for those who own or audit something.
         signed: whether it is only of use where people sign in.
     """
 
@@ -40,6 +42,12 @@ PLACES = (
     Place(path="/console/history", words="History", within=("/console/answers", "/console/queries")),
     Place(path="/console/budget", words="Budget"),
     Place(path="/console/tokens", words="Tokens", signed=True),
+    Place(path="/console/overview", words="Overview", within=("/console/add", "/console/setup"), owners=True),
+    Place(path="/console/limits", words="Limits", owners=True),
+    Place(path="/console/people", words="People", owners=True, signed=True),
+    Place(path="/console/requests", words="Requests", owners=True, signed=True),
+    Place(path="/console/trail", words="Trail", owners=True),
+    Place(path="/console/health", words="Health", owners=True),
 )
 
 
@@ -50,10 +58,12 @@ def frame_of(request: Request) -> dict[str, Any]:
     here = {"here": request.url.path, "query": request.url.query, "twin": request.method == "GET"}
     if caller is None or service is None:
         return {"who": None, "local": False, "places": [], **here}
-    owns = _owns(service, caller)
-    places = [one for one in PLACES if (owns or not one.owners) and not (one.signed and caller.local)]
+    oversees = any(oversees_some(service, caller))
+    places = [one for one in PLACES if (oversees or not one.owners) and not (one.signed and caller.local)]
     return {"who": caller.name, "local": caller.local, "places": places, **here}
 
 
-def _owns(service: Service, caller: Caller) -> bool:
-    return role_on(service, caller, None) == "owner"
+def oversees_some(service: Service, caller: Caller) -> Iterator[bool]:
+    """Whether the caller owns or audits everything; then, of one data set after the other, whether they do that."""
+    yield role_on(service, caller, None) in OVERSEERS
+    yield from (role_on(service, caller, offer) in OVERSEERS for offer in service.served.shared_with(service, caller))

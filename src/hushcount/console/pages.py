@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from hushcount.console import answer, ask, budget, data, enter, files, history, running, sign_in, tokens
+from hushcount.console import (
+    add,
+    answer,
+    ask,
+    budget,
+    data,
+    enter,
+    files,
+    health,
+    history,
+    limits,
+    overview,
+    people,
+    requests,
+    running,
+    setup,
+    sign_in,
+    tokens,
+    trail,
+)
 from hushcount.console.views import ROOT, View, page
 from hushcount.errors import NotFound
 
 _PAGES = (sign_in, enter, data, ask, running, answer, history, budget, tokens)
+_OWNERS = (overview, add, setup, limits, people, requests, trail, health)
 _home = APIRouter()
 _rest = APIRouter(prefix=ROOT)
 
@@ -28,4 +48,4 @@ async def nothing(request: Request) -> View:
 
 def routers() -> tuple[APIRouter, ...]:
     """Everything that browsers are shown, in the order in which it is looked for."""
-    return (_home, files.router, *(one.router for one in _PAGES), _rest)
+    return (_home, files.router, *(one.router for one in (*_PAGES, *_OWNERS)), _rest)

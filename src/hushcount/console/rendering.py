@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import escape
 
 from hushcount.api.answers import to_json
-from hushcount.console import drawing, texts
+from hushcount.console import curves, drawing, texts
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
@@ -56,5 +56,5 @@ def _environment() -> jinja2.Environment:
     shown = (texts.number, texts.amount, texts.releases, texts.day, texts.moment, texts.item)
     made.filters |= {one.__name__: one for one in shown}
     made.filters["plain"] = lambda value: escape(texts.plain(value))
-    made.globals |= {"static": static, "bars": drawing.bars}
+    made.globals |= {"static": static, "bars": drawing.bars, "figure": curves.figure}
     return made

@@ -14,7 +14,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from hushcount.accounting.spent import EXACT
+from hushcount.accounting.spent import EXACT, Spent
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.ledger import Use
 from hushcount.ledger.limits import Limit, rho_limit
@@ -34,6 +34,16 @@ class Curve:
     measure: Measure
     limit: Decimal
     shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """When a limit would first have stopped an analyst: the moment, and how many days after their window opened."""
+
+    analyst: str
+    at: datetime
+    day: int
+    measure: Measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +72,21 @@ def exceeding(
         shares = tuple(_share(first.values(), day, len(analysts)) for day in range(_DAYS[window]))
         curves.append(Curve(measure=measure, limit=limit, shares=shares))
     return tuple(curves)
+
+
+def stops(uses: Iterable[Use], limit: Limit) -> tuple[Stop, ...]:
+    """Whom a limit would have stopped in any of their windows, and when first; the earliest first."""
+    ceiling, found = limit.ceiling, dict[str, Stop]()
+    running: dict[tuple[str, datetime], tuple[datetime, Spent]] = {}
+    for use in sorted(uses, key=lambda use: use.at):
+        key = use.analyst, ends(limit.window, use.at)
+        opened, before = running.get(key, (use.at, Spent()))
+        rho, delta = EXACT.add(before.rho, use.spent.rho), EXACT.add(before.delta, use.spent.delta)
+        running[key] = opened, Spent(rho=rho, delta=delta)
+        if use.analyst not in found and (rho > ceiling.rho or delta > ceiling.delta):
+            measure: Measure = "rho" if rho > ceiling.rho else "delta"
+            found[use.analyst] = Stop(analyst=use.analyst, at=use.at, day=(use.at - opened).days, measure=measure)
+    return tuple(found.values())
 
 
 def propose(uses: Iterable[Use], *, share: Number = "0.95", window: Window = "month") -> Proposal:

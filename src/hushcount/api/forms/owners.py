@@ -14,6 +14,11 @@ from hushcount.ledger.ledger import Kind, Role
 from hushcount.ledger.limits import Mode
 from hushcount.ledger.windows import Window
 
+Guess = Annotated[
+    Share,
+    Field(description="How often at most a guess is right whether a person is in the data; a coin is right in 0.5."),
+]
+
 
 class Frozen(TypedDict):
     """Whether questions are stopped."""
@@ -123,6 +128,8 @@ class LimitTerms(TypedDict):
     window: Window | None
     mode: Mode | None
     until: Moment | None
+    enforced_from: Annotated[Moment | None, Field(description="When a limit that is tracked now will be enforced.")]
+    guess: Guess | None
 
 
 class LimitNow(LimitTerms):
@@ -188,11 +195,22 @@ class Checked(_OfFacts):
     cost: MostReleases
 
 
+class Stop(TypedDict):
+    """When a limit would first have stopped somebody."""
+
+    name: str
+    at: Moment
+    day: Annotated[Whole, Field(description="The day of their window: the first is that of its first question.")]
+    part: Literal["noise", "rare items"]
+
+
 class TriedLimit(TypedDict):
     """What a limit would have done: who was over it, and which share of analysts by each day."""
 
     releases: Exact
+    guess: Guess
     stopped: list[str]
+    stops: list[Stop]
     noise: list[Share]
     rare_items: list[Share]
 
@@ -202,6 +220,7 @@ class Usage(TypedDict):
 
     window: Window
     analysts: Whole
+    today: Annotated[Number, Field(description="What all of them spent since midnight (UTC), in standard releases.")]
     limits: list[TriedLimit]
 
 

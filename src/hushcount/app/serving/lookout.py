@@ -22,8 +22,8 @@ from hushcount.ledger.ledger import Account, Ledger
 
 _EVERY: Final = 60.0
 # What the log calls the end of a reservation. One that is settled late has expired before.
-_ENDS: Final = {"settle": "settled", "refund": "refunded", "expire": "expired", "overrun": "overrun"}
-ENDINGS: Final = tuple(_ENDS.values())
+ENDS: Final = {"settle": "settled", "refund": "refunded", "expire": "expired", "overrun": "overrun"}
+ENDINGS: Final = tuple(ENDS.values())
 _log = logging.getLogger("hushcount.serving")
 
 
@@ -74,8 +74,8 @@ class Lookout:
                 self._setting = self._opening()
             ledger, by = ledger_of(self._setting), self._setting.analyst
             for entry in self._news.since(ledger, by=by):
-                if entry.kind in _ENDS:
-                    self._ended[_ENDS[entry.kind]] += 1
+                if entry.kind in ENDS:
+                    self._ended[ENDS[entry.kind]] += 1
             self.seen = Seen(open=ledger.watch.running(), ended=dict(self._ended), left=_left(ledger, by))
         except HushcountError:
             self.seen = None

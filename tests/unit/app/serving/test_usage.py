@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from datetime import timedelta
 
 import pytest
 
-from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
+from hushcount.app.serving.owners.limits import Target, limits_in_force, set_limit, tracked_until, typed_limit
 from hushcount.app.serving.owners.usage import picture, proposal_form, propose, tried_form, tried_picture, try_limits
 from hushcount.errors import BudgetExhausted, InvalidParameter, NotFound, NotPermitted
 from tests.unit.app.serving.world import ARNE, EVE, MAX, OLGA, RAE, VISITS, ZOE
@@ -36,13 +37,53 @@ def test_the_curves_say_who_is_over_which_limit_when(asked):
 
 def test_what_is_said_to_stop_somebody_does(asked):
     """The limit in force: at three releases zoe's fifth question of the month is refused, max's second is not."""
-    stopped = try_limits(asked.service, OLGA, VISITS, limits=["3"]).stopped[0]
+    stopped = [one.analyst for one in try_limits(asked.service, OLGA, VISITS, limits=["3"]).stopped[0]]
     set_limit(asked.service, OLGA, Target(offer=VISITS, kind="analyst"), limit=typed_limit({"releases": 3}))
 
-    assert stopped == ("zoe",)
+    assert stopped == ["zoe"]
     with pytest.raises(BudgetExhausted):
         asked.answered("zoe", "more")
     assert asked.answered("max", "more")
+
+
+def test_a_limit_that_begins_on_a_day_stops_nobody_before(asked):
+    """Tracked until then, enforced from then on, by the ledger's own clock; what is shown says so."""
+    starts = asked.clock() + timedelta(days=2)
+    limit = tracked_until(typed_limit({"releases": 3}), starts, now=asked.clock())
+    set_limit(asked.service, OLGA, Target(offer=VISITS, kind="analyst"), limit=limit)
+    told = next(one for one in limits_in_force(asked.service, OLGA, VISITS) if one["kind"] == "analyst")
+    before = asked.answered("zoe", "before")
+    asked.clock.move(days=3)
+
+    assert (told["mode"], told["enforced_from"]) == ("track", starts.isoformat(timespec="seconds"))
+    assert "and enforced from then on" in told["words"]
+    assert before
+    with pytest.raises(BudgetExhausted):
+        asked.answered("zoe", "after")
+    assert limits_in_force(asked.service, OLGA, VISITS)[-1]["mode"] == "enforce"
+
+
+@pytest.mark.parametrize(("typed", "mode", "days"), [({"releases": 3}, "track", 2), ({"none": True}, "enforce", 2)])
+def test_only_what_is_enforced_can_begin_later(asked, typed, mode, days):
+    """Neither what is tracked anyway, nor no limit at all; nor at a moment that is over or years away."""
+    now = asked.clock()
+    with pytest.raises(InvalidParameter):
+        tracked_until(typed_limit(typed, mode=mode), now + timedelta(days=days), now=now)
+    for moment in (now, now - timedelta(days=1), now + timedelta(days=400)):
+        with pytest.raises(InvalidParameter):
+            tracked_until(typed_limit({"releases": 3}), moment, now=now)
+
+
+def test_it_is_told_when_somebody_would_have_been_stopped(asked):
+    """At one release zoe on her second day, at three on her fourth; what was spent today is told beside it."""
+    form = tried_form(try_limits(asked.service, OLGA, VISITS, limits=["1", "3", "10"]))
+    stops = [
+        [(one["name"], one["at"][:10], one["day"], one["part"]) for one in tried["stops"]] for tried in form["limits"]
+    ]
+
+    assert stops == [[("zoe", "2026-11-17", 2, "noise")], [("zoe", "2026-11-19", 4, "noise")], []]
+    assert form["today"] == pytest.approx(1, abs=1e-3)
+    assert [round(one["guess"], 3) for one in form["limits"]] == [0.612, 0.694, 0.854]
 
 
 def test_usage_is_for_those_who_see_all(asked):

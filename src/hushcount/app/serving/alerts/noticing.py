@@ -52,7 +52,7 @@ def of_budgets(ledger: Ledger, news: Iterable[Entry], *, by: str) -> Iterator[No
     accounts += [Account(kind="analyst", name=name, entity=entity) for entity, name in sorted(spenders)]
     for account in accounts:
         balance = ledger.balance(account)
-        step = _step(balance)
+        step = step_of(balance)
         if step is None or balance.limit is None:
             continue
         # A limit that was raised is another one: its steps are told again.
@@ -63,7 +63,8 @@ def of_budgets(ledger: Ledger, news: Iterable[Entry], *, by: str) -> Iterator[No
         yield Notice(about=about, form={"kind": "budget", **form, "mode": balance.limit.mode})
 
 
-def _step(balance: Balance) -> int | None:
+def step_of(balance: Balance) -> int | None:
+    """The highest step of its limit that an account has reached, in percent; None for none."""
     limit = balance.limit
     if limit is None or not limit.ceiling.rho:
         return None

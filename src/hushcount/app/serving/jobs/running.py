@@ -97,6 +97,10 @@ class Runner:
         chores: what is done about once a minute, such as keeping the ledger's newest links elsewhere.
         telling: whom it tells what it does.
         shared: whether others run questions about the same stores; see `Commons`.
+
+    Attributes:
+        worker: what this worker is called.
+        resumed: how many questions it took up that another worker had begun.
     """
 
     def __init__(
@@ -118,6 +122,7 @@ class Runner:
         self._closing = threading.Event()
         self._chores, self._due = (*chores, self._parked.forget), time.monotonic()
         self._telling, self.commons = telling or Telling(), Commons(means, worker, shared=shared)
+        self.resumed = 0
         self._pools: dict[str, ThreadPoolExecutor] = {}
         self._watch = threading.Thread(target=self._watching, name="heartbeat", daemon=True)
 
@@ -301,5 +306,6 @@ class Runner:
                 raise
             if claimed:
                 if job.worker:
+                    self.resumed += 1
                     self._telling.resumed()
                 self.run(job)

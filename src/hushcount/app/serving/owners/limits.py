@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, cast
 
+from hushcount.accounting.guessing import best_guess
 from hushcount.app import budgets
 from hushcount.app.serving.callers.callers import Caller, Serving, require
 from hushcount.app.serving.callers.tokens import ledger_of
 from hushcount.app.serving.owners.rules import Made, Named, Rule, dataset_of, read_rules
-from hushcount.app.words import limit_words, room, whose
+from hushcount.app.words import enforced_from, limit_words, room, whose
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.ledger import EVERY, Account, Kind
-from hushcount.ledger.limits import Limit, Mode, in_force
+from hushcount.ledger.limits import Limit, Mode, in_force, lasting
 from hushcount.ledger.windows import Window, micros
+
+_FURTHEST = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,21 @@ def typed_limit(typed: Mapping[str, Any], *, window: Window = "month", mode: Mod
     return budgets.make_limit(typed, window=window, mode=mode)
 
 
+def tracked_until(limit: Limit | None, starts: datetime, *, now: datetime) -> Limit:
+    """A limit that is enforced from a moment on, and tracked until then, so that nobody is stopped without notice.
+
+    Raises:
+        InvalidParameter: there is nothing to enforce, or the moment is not to come.
+    """
+    if limit is None or limit.mode != "enforce":
+        hint = "Leave it out. Nothing was changed."
+        raise InvalidParameter("enforced_from", starts.isoformat(), "for a limit that is enforced", hint)
+    if not now < starts <= now + _FURTHEST:
+        want = f"a moment to come within {_FURTHEST.days} days"
+        raise InvalidParameter("enforced_from", starts.isoformat(), want, "Nothing was changed.")
+    return lasting(replace(limit, mode="track"), until=starts, then=limit)
+
+
 def limits_in_force(service: Serving, caller: Caller, offer: Named | None) -> list[dict[str, Any]]:
     """Every rule that concerns a data set's people, or with None every rule there is, general ones first."""
     require(service, caller, offer, "owner", "auditor", deed="see limits")
@@ -88,7 +107,7 @@ def rule_form(rule: Rule, limit: Limit, made: Made) -> dict[str, Any]:
 def limit_form(limit: Limit | None) -> dict[str, Any]:
     """A limit in JSON: exact amounts as texts, releases to look at."""
     if limit is None:
-        lifted = dict.fromkeys(("releases", "rho", "delta", "window", "mode", "until"))
+        lifted = dict.fromkeys(("releases", "rho", "delta", "window", "mode", "until", "enforced_from", "guess"))
         return {"words": limit_words(None), **lifted}
     return {
         "words": limit_words(limit),
@@ -98,4 +117,6 @@ def limit_form(limit: Limit | None) -> dict[str, Any]:
         "window": limit.window,
         "mode": limit.mode,
         "until": None if limit.until is None else limit.until.isoformat(timespec="seconds"),
+        "enforced_from": None if (starts := enforced_from(limit)) is None else starts.isoformat(timespec="seconds"),
+        "guess": best_guess(limit.ceiling),
     }

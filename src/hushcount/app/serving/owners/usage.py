@@ -8,9 +8,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from hushcount.accounting.guessing import best_guess
 from hushcount.accounting.spent import EXACT
 from hushcount.app import budgets
 from hushcount.app.budgets import Suggestion
@@ -22,7 +25,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.ledger import proposals
 from hushcount.ledger.ledger import Use
 from hushcount.ledger.limits import Limit, rho_limit
-from hushcount.ledger.proposals import Curve
+from hushcount.ledger.proposals import Curve, Stop
 from hushcount.ledger.windows import Window
 from hushcount.model.amounts import positive
 from hushcount.model.budgets import STANDARD
@@ -38,15 +41,19 @@ class Tried:
     Attributes:
         limits: the limits that were tried, in standard releases, as they were typed.
         curves: the share of analysts over each, by days since their window opened; noise first, then rare items.
-        stopped: who would have been stopped by each, in the order of `limits`.
+        ceilings: the same as what would be enforced.
+        stopped: who would have been stopped by each and when first, in the order of `limits`.
         analysts: how many asked at all.
+        today: what all of them spent since midnight (UTC), in standard releases.
         window: when the limits would be renewed.
     """
 
     limits: tuple[str, ...]
     curves: tuple[Curve, ...]
-    stopped: tuple[tuple[str, ...], ...]
+    ceilings: tuple[Limit, ...]
+    stopped: tuple[tuple[Stop, ...], ...]
     analysts: int
+    today: float
     window: Window
 
 
@@ -75,8 +82,10 @@ def try_limits(
     return Tried(
         limits=tuple(map(str, limits)),
         curves=tuple(curves),
-        stopped=tuple(_stopped(uses, limit) for limit in ceilings),
+        ceilings=tuple(ceilings),
+        stopped=tuple(proposals.stops(uses, limit) for limit in ceilings),
         analysts=len({use.analyst for use in uses}),
+        today=spent_since_midnight(uses, service.setting.clock()),
         window=window,
     )
 
@@ -88,14 +97,19 @@ def tried_form(tried: Tried) -> dict[str, Any]:
     return {
         "window": tried.window,
         "analysts": tried.analysts,
+        "today": tried.today,
         "limits": [
             {
                 "releases": given,
-                "stopped": list(stopped),
+                "guess": best_guess(limit.ceiling),
+                "stopped": sorted(stop.analyst for stop in stopped),
+                "stops": [_stop_form(stop) for stop in stopped],
                 "noise": list(by_rho.shares),
                 "rare_items": list(by_delta.shares),
             }
-            for given, stopped, by_rho, by_delta in zip(tried.limits, tried.stopped, noise, rare, strict=True)
+            for given, limit, stopped, by_rho, by_delta in zip(
+                tried.limits, tried.ceilings, tried.stopped, noise, rare, strict=True
+            )
         ],
     }
 
@@ -130,13 +144,12 @@ def tried_picture(service: Serving, caller: Caller, offer: Named, *, tried: Trie
     return picture(replace(propose(service, caller, offer, window=tried.window), curves=tried.curves))
 
 
-def _stopped(uses: tuple[Use, ...], limit: Limit) -> tuple[str, ...]:
-    """Who would have been over a limit in any of their windows, by noise or by rare items."""
-    ceiling, found = limit.ceiling, []
-    for analyst in sorted({use.analyst for use in uses}):
-        mine = [use for use in uses if use.analyst == analyst]
-        by_rho = proposals.exceeding(mine, [ceiling.rho], measure="rho", window=limit.window)
-        by_delta = proposals.exceeding(mine, [ceiling.delta], measure="delta", window=limit.window)
-        if any(curve.shares[-1] for curve in (*by_rho, *by_delta)):
-            found.append(analyst)
-    return tuple(found)
+def spent_since_midnight(uses: Sequence[Use], now: datetime) -> float:
+    """What everybody spent since midnight (UTC), in standard releases."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return float(sum((use.spent.rho for use in uses if use.at >= midnight), Decimal(0)) / STANDARD.rho)
+
+
+def _stop_form(stop: Stop) -> dict[str, Any]:
+    part = "noise" if stop.measure == "rho" else "rare items"
+    return {"name": stop.analyst, "at": stop.at.isoformat(timespec="seconds"), "day": stop.day + 1, "part": part}

@@ -1,0 +1,32 @@
+"""What the tests of owners' pages share: one server with a past, in the one browser of all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.console.owners.past import write_clinic, write_past
+from tests.console.site import Site, served
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One console for all tests of owners; at its end its ledger is whole."""
+    folder: Path = tmp_path_factory.mktemp("owners")
+
+    def change(config):
+        write_past(config)
+        write_clinic(folder / "data")
+        return config
+
+    with served(folder, hostile=[("a", "b")], change=change) as made:
+        yield made
+        assert made.service.ledger.verify().problems == ()
+
+
+@pytest.fixture(scope="session")
+def olga(site) -> str:
+    """A token of whoever owns everything."""
+    return site.token("olga", scopes=("manage", "ask"))
