@@ -142,7 +142,8 @@ def test_a_file_that_is_exchanged_for_the_moment_of_copying_is_refused(tmp_path,
     opening = copies.os.open
 
     def exchanging(name, *flags):
-        if path.exists() and not real.exists():
+        # Where the copy is opened, and not the private folder that it goes to.
+        if flags[0] & os.O_WRONLY and path.exists() and not real.exists():
             path.rename(real)
             other.rename(path)
         return opening(name, *flags)
