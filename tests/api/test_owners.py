@@ -142,6 +142,15 @@ def test_a_freeze_stops_questions_and_not_reading(fresh):
     assert released(fresh.analyst, {**TOP, "k": 1}, key="k4").code == "frozen"
 
 
+def test_a_stopped_data_set_still_tells_what_it_is(fresh):
+    """Its budget is read, with nothing left to ask; a stop is a refusal of questions and of nothing else."""
+    fresh.owner.post("/v1/datasets/events/freeze", {"frozen": True, "why": "a complaint"})
+    told = fresh.analyst.get("/v1/datasets/events/budget")
+
+    assert (told.status, told.form["left"]) == (200, None)
+    assert fresh.analyst.get("/v1/datasets/events").status == 200
+
+
 def test_a_data_set_is_added_and_facts_are_declared(fresh):
     """By owners, within a store of the configuration and nowhere else."""
     body = {"name": "more", "store": "files", "table": "more.csv", "person": "user_id"}

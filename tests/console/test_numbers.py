@@ -39,7 +39,7 @@ def _moments(text):
 
 
 def _amounts(text):
-    return {amount(text)} if re.fullmatch(r"[\d.]+", text) else set()
+    return {amount(text)} if re.fullmatch(r"\d+(\.\d+)?", text) else set()
 
 
 @pytest.fixture(scope="module")

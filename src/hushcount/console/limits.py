@@ -14,7 +14,7 @@ from hushcount.api.problems import Refused
 from hushcount.api.work import caller_of, heavy, light, service_of
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners import limits, usage
-from hushcount.console.overseen import overseen
+from hushcount.console.overseen import data_of, overseen
 from hushcount.console.reading import made, said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import InvalidParameter
@@ -45,16 +45,14 @@ async def changed(request: Request) -> Response:
     given = await sent(request, "data", "whose", "name", "releases", "window", "mode", "enforced_from")
     body = made(bodies.Limit, _body(given))
     await light(request, put_limit, request, body)
-    where = {"data": given["data"]} if "data" in given else {}
-    return see_other("/limits", **where, done="yes")
+    return see_other("/limits", data=data_of(given), done="yes")
 
 
 def _body(given: dict[str, str]) -> dict[str, Any]:
     said_of_it: dict[str, Any] = {name: given[name] for name in ("window", "enforced_from") if name in given}
     mode = given.get("mode", "enforce")
     said_of_it |= {"none": True} if mode == "none" else {"releases": given.get("releases", ""), "mode": mode}
-    if "data" in given:
-        said_of_it["dataset"] = given["data"]
+    said_of_it["dataset"] = data_of(given)
     whose = given.get("whose", "each")
     if whose == "each":
         return {**said_of_it, "analyst": "*"}

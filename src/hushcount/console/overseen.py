@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastapi import Request
 
 from hushcount.api.datasets import shared
+from hushcount.api.problems import Refused
 from hushcount.api.work import caller_of, service_of
 from hushcount.app.serving.callers.callers import require, role_on
 from hushcount.app.serving.data.offers import Offer
@@ -44,6 +46,17 @@ class Overseen:
             "owner_of_all": self.general == "owner",
             "sees_all": self.general in OVERSEERS,
         }
+
+
+def data_of(given: Mapping[str, str]) -> str:
+    """The data set that a form names. One that names none must not be about everything.
+
+    Raises:
+        Refused: it names none.
+    """
+    if "data" not in given:
+        raise Refused("invalid-parameter", "The form does not say which data set is meant.", parameter="data")
+    return given["data"]
 
 
 def overseen(request: Request, name: str | None = None) -> Overseen:

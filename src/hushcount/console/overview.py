@@ -22,7 +22,7 @@ from hushcount.app.serving.owners.freezing import FREEZE
 from hushcount.app.serving.owners.limits import limit_form
 from hushcount.app.serving.owners.rules import desk_of
 from hushcount.app.serving.owners.usage import spent_since_midnight
-from hushcount.console.overseen import overseen
+from hushcount.console.overseen import data_of, overseen
 from hushcount.console.reading import made, said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.ledger.ledger import EVERY, Account, Balance
@@ -43,10 +43,11 @@ async def overview(request: Request) -> View:
 
 @deed(router, "/overview/freeze")
 async def frozen(request: Request) -> Response:
-    """Stop all questions about a data set, or let them go on."""
-    given = await sent(request, "data", "frozen", "why")
+    """Stop all questions about a data set or everything, or let them go on."""
+    given = await sent(request, "data", "where", "frozen", "why")
+    name = None if given.get("where") == "everything" else data_of(given)
     body = made(bodies.Freeze, {"frozen": given.get("frozen") == "yes", "why": given.get("why", "")})
-    await light(request, stop, request, given.get("data"), body)
+    await light(request, stop, request, name, body)
     return see_other("/overview")
 
 

@@ -15,7 +15,7 @@ from hushcount.app.serving.owners import people
 from hushcount.app.serving.owners.limits import limit_form
 from hushcount.app.serving.owners.people import Person, person_form
 from hushcount.app.serving.owners.rules import dataset_of
-from hushcount.console.overseen import Overseen, overseen
+from hushcount.console.overseen import Overseen, data_of, overseen
 from hushcount.console.reading import made, said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.ledger.ledger import Account
@@ -37,7 +37,7 @@ async def role(request: Request) -> Response:
     """Give somebody a role, or take theirs away."""
     given = await sent(request, "data", "person", "role", "where")
     name = given.get("person", "")
-    dataset = None if given.get("where") == "everything" else given.get("data")
+    dataset = None if given.get("where") == "everything" else data_of(given)
     body = made(bodies.Person, {"role": given.get("role", ""), "dataset": dataset})
     await light(request, put_role, request, name, body)
     return see_other("/people", data=given.get("data", ""), who=name)

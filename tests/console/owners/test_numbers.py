@@ -15,7 +15,9 @@ from tests.console.test_numbers import FOUND, numerals
 
 # In our own sentences: a coin is right 50 times out of 100; a name such as guest4 is no number.
 OURS = {"50", "100"}
-NAMES = re.compile(r"\b[tw]_\w+|(?:person|guest)\d+|http\S+|\b[0-9a-f]{10,}\b|/tmp\S+|clinic\S*|[a-z]+\.\w+")
+NAMES = re.compile(
+    r"\\u[0-9a-f]{4}|\b[tw]_\w+|(?:person|guest)\d+|http\S+|\b[0-9a-f]{10,}\b|/tmp\S+|clinic\S*|[a-z]+\.\w+"
+)
 
 
 def shares(value):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -62,4 +62,4 @@ def test_names_of_lines_do_not_cover_each_other():
     drawn = figure("f", "shares", [("1", [0.0]), ("2", [0.0]), ("4", [0.0])], 0.0)
     places = [float(y) for y in re.findall(r'<text class="(?:fainter|main|faint)" x="\d+" y="([\d.]+)"', drawn)]
 
-    assert all(abs(one - other) >= 15 for one, other in itertools.pairwise(places))
+    assert all(abs(one - other) >= 15 for one, other in pairwise(places))

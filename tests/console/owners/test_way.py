@@ -170,9 +170,12 @@ def test_a_stop_holds_until_it_is_lifted(site, window, olga):
     card.locator("[name=why]").fill("we look into a complaint")
     card.locator("text=Stop them now").click()
     stopped = page.inner_text("section.card:has(h2:has-text('hostile'))")
+    data = page.goto("/console/data").status
+    page.goto("/console/overview")
     page.click("section.card:has(h2:has-text('hostile')) >> text=Let questions go on")
 
     assert "we look into a complaint" in stopped
+    assert data == 200
     assert "we look into a complaint" not in page.inner_text("main")
 
 

@@ -114,7 +114,12 @@ def _within(place: str, table: str | None) -> str:
     """A file, folder or pattern within the store's folder, through no link that leads out of it."""
     folder = Path(place).resolve()
     source = str(folder / _plain_table(table))
-    if not all(path.is_relative_to(folder) for path in paths_of(source)):
+    try:
+        inside = all(path.is_relative_to(folder) for path in paths_of(source))
+    except OSError:
+        # No file can be called that, as where it is longer than the system's names are.
+        inside = False
+    if not inside:
         raise _outside(table)
     return source
 

@@ -13,7 +13,7 @@ from hushcount.app.serving.questions.publishing import known_form
 from hushcount.app.serving.questions.queries import viewer_of
 from hushcount.app.serving.service import Service
 from hushcount.app.words import room
-from hushcount.errors import NotPermitted
+from hushcount.errors import Frozen, NotPermitted
 from hushcount.ledger.ledger import Ask, Balance, Quote
 from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Concentrated, Cost, Failure
@@ -38,7 +38,7 @@ def budget_form(service: Service, caller: Caller, offer: Offer) -> dict[str, Any
 
 
 def standard_quote(service: Service, caller: Caller, offer: Offer) -> Quote | None:
-    """What a standard release would do to the caller's accounts now; None for whoever may not ask."""
+    """What a standard release would do to the caller's accounts now; None where they may not ask."""
     ask = Ask(
         analyst=caller.name,
         dataset=offer.id,
@@ -51,7 +51,7 @@ def standard_quote(service: Service, caller: Caller, offer: Offer) -> Quote | No
     )
     try:
         return service.ledger.check(ask)
-    except NotPermitted:
+    except (NotPermitted, Frozen):
         return None
 
 
