@@ -21,7 +21,7 @@ from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.ledger.ledger import Account
 
 router = APIRouter(prefix=ROOT)
-_PAGE = 50
+_PAGE = 20
 _ASKING = {"owner", "analyst"}
 
 

@@ -17,12 +17,13 @@ from hushcount.api.owners import declare
 from hushcount.api.people import put_role
 from hushcount.api.problems import Refused
 from hushcount.api.work import caller_of, heavy, light, service_of
-from hushcount.app.serving.callers.callers import require
+from hushcount.app.serving.callers.callers import GROUP, require
+from hushcount.app.serving.callers.invitations import refuse_reserved
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.jobs.tasks import Task
 from hushcount.app.serving.owners.limits import limit_form, typed_limit
 from hushcount.app.serving.questions import queries
-from hushcount.console.overseen import overseen
+from hushcount.console.overseen import data_of, overseen
 from hushcount.console.reading import made, said, sent, whole
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import HushcountError, NotFound
@@ -134,7 +135,10 @@ def _live(request: Request, given: dict[str, str]) -> None:
     names = [name.strip() for name in given.get("people", "").replace("\n", ",").split(",") if name.strip()]
     if len(names) > _MOST_NAMES:
         raise Refused("invalid-parameter", f"At most {_MOST_NAMES} names at once.", parameter="people")
-    dataset = given.get("data", "")
+    for name in names:
+        # All of them before anything changes: one that cannot be must not leave the half of it done.
+        refuse_reserved(name.removeprefix(GROUP))
+    dataset = data_of(given)
     tracked = {"dataset": dataset, "mode": "track"}
     put_limit(request, made(bodies.Limit, {**tracked, "releases": preset.data}))
     put_limit(request, made(bodies.Limit, {**tracked, "analyst": "*", "releases": preset.each}))

@@ -19,7 +19,7 @@ from hushcount.console.views import ROOT, View, deed, page
 from hushcount.ledger.ledger import EVERY
 
 router = APIRouter(prefix=ROOT)
-_PAGE = 50
+_PAGE = 25
 
 
 @page(router, "/trail")

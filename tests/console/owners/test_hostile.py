@@ -114,14 +114,14 @@ def test_whatever_an_address_says_breaks_no_page(site, olga, data, who, other):
 def test_whatever_a_form_says_breaks_no_page(site, olga, name, words_, amount):
     """Reasons, sentences, names and amounts in any text: done or refused, in a page of ours."""
     for path, fields in (
-        ("limits", {"data": "hostile", "whose": "analyst", "name": name, "releases": amount, "mode": "track"}),
-        ("limits", {"data": "hostile", "releases": "1", "enforced_from": amount}),
-        ("people/role", {"data": "hostile", "person": name, "role": "reader"}),
-        ("people/group", {"data": "hostile", "person": name, "group": words_}),
-        ("people/invitation", {"data": "hostile", "person": name}),
+        ("limits", {"data": "surveys", "whose": "analyst", "name": name, "releases": amount, "mode": "track"}),
+        ("limits", {"data": "surveys", "releases": "1", "enforced_from": amount}),
+        ("people/role", {"data": "surveys", "person": name, "role": "reader"}),
+        ("people/group", {"data": "surveys", "person": name, "group": words_}),
+        ("people/invitation", {"data": "surveys", "person": name}),
         ("requests", {"wish": name, "decision": "grant", "sentence": words_, "releases": amount}),
         ("overview/freeze", {"data": name, "frozen": "yes", "why": words_}),
-        ("setup/facts", {"data": "hostile", "column": name, "most": amount, "list": words_}),
+        ("setup/facts", {"data": "surveys", "column": name, "most": amount, "list": words_}),
         ("setup/live", {"data": name, "preset": "standard", "people": words_}),
         ("trail/verified", {"kept": json.dumps({"heads": [{"entity": name, "seq": 1, "hash": words_}]})}),
         ("trail/verified", {"kept": words_}),

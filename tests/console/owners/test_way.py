@@ -149,10 +149,10 @@ def test_the_slider_moves_the_figure_and_sets_nothing(site, window, olga):
 def test_a_limit_from_a_day_on_is_told_as_that(site, window, olga):
     """The page says from when; until then it is tracked."""
     page = window(olga, scripts=False)
-    page.goto("/console/limits?data=hostile&releases=4")
+    page.goto("/console/limits?data=surveys&releases=4")
     day = page.input_value("#from")
     page.click("text=Enforce 4 releases a month")
-    said = fetched(site, "/v1/limits?dataset=hostile", olga)["data"][-1]
+    said = fetched(site, "/v1/limits?dataset=surveys", olga)["data"][-1]
     holds = page.inner_text("section:has(h2:text-is('What holds now'))")
     page.click("tr:has-text('each analyst') >> text=Lift")
 
@@ -165,14 +165,14 @@ def test_a_stop_holds_until_it_is_lifted(site, window, olga):
     """All questions about a data set, from the overview, with a reason; and on again."""
     page = window(olga)
     page.goto("/console/overview")
-    card = page.locator("section.card:has(h2:has-text('hostile'))")
+    card = page.locator("section.card:has(h2:has-text('surveys'))")
     card.locator("summary").click()
     card.locator("[name=why]").fill("we look into a complaint")
     card.locator("text=Stop them now").click()
-    stopped = page.inner_text("section.card:has(h2:has-text('hostile'))")
+    stopped = page.inner_text("section.card:has(h2:has-text('surveys'))")
     data = page.goto("/console/data").status
     page.goto("/console/overview")
-    page.click("section.card:has(h2:has-text('hostile')) >> text=Let questions go on")
+    page.click("section.card:has(h2:has-text('surveys')) >> text=Let questions go on")
 
     assert "we look into a complaint" in stopped
     assert data == 200
@@ -182,7 +182,7 @@ def test_a_stop_holds_until_it_is_lifted(site, window, olga):
 def test_a_role_is_given_explained_and_taken_away(site, window, olga):
     """Why may somebody ask? Who gave the role and when, and what bounds them; without one, that nobody did."""
     page = window(olga, scripts=False)
-    page.goto("/console/people?data=hostile")
+    page.goto("/console/people?data=surveys")
     page.fill("#person", "newcomer")
     page.click("text=Give it")
     given = page.inner_text("section:has(.tag.good:text-is('may ask'))")
@@ -193,7 +193,7 @@ def test_a_role_is_given_explained_and_taken_away(site, window, olga):
     page.fill("#invite", "newcomer")
     page.click("text=Make a link")
     link = page.inner_text("#secret")
-    page.goto("/console/people?data=hostile")
+    page.goto("/console/people?data=surveys")
     again = page.inner_text("main")
     page.fill("#person", "newcomer")
     page.select_option("#role", "nobody")
