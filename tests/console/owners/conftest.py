@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,9 @@ from tests.console.owners.past import write_clinic, write_past
 from tests.console.site import Site, served
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One console for all tests of owners; at its end its ledger is whole."""
-    folder: Path = tmp_path_factory.mktemp("owners")
+@contextmanager
+def overseen(folder: Path) -> Iterator[Site]:
+    """A console with a past; at its end its ledger is whole."""
 
     def change(config):
         write_past(config)
@@ -27,6 +27,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with served(folder, hostile=[("a", "b")], change=change) as made:
         yield made
         assert made.service.ledger.verify().problems == ()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One console for all tests of owners, but those that spoil it."""
+    with overseen(tmp_path_factory.mktemp("owners")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from hushcount.app.serving.owners import wishes
 from hushcount.console.curves import figure
 from tests.console.conftest import HOSTILE
 from tests.console.markup import strange, words
+from tests.console.owners.conftest import overseen
 from tests.console.site import fetched, got
 
 NASTY = st.one_of(
@@ -50,6 +51,19 @@ def sent(site, path, token, fields):
             return reply.status, reply.read().decode()
     except HTTPError as error:
         return error.code, error.read().decode()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A console of their own: what is left of hostile names would be in the way of others."""
+    with overseen(tmp_path_factory.mktemp("hostile")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def olga(site):
+    """A token of whoever owns everything."""
+    return site.token("olga", scopes=("manage", "ask"))
 
 
 @pytest.fixture(scope="module")
