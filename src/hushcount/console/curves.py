@@ -17,7 +17,7 @@ _TOPS = (0.2, 0.4, 1.0)
 _APART = 15.0
 
 
-def figure(name: str, words: str, lines: Lines, most: float) -> Markup:
+def figure(name: str, words: str, lines: Lines, *, most: float) -> Markup:
     """One panel: for each limit that was tried, the share of analysts who were over it by the end of each day.
 
     Args:

@@ -25,7 +25,7 @@ from hushcount.errors import HushcountError
 
 router = APIRouter(prefix=ROOT)
 # What happened before is in the trail.
-_BACK = 500
+_BACK = 200
 
 
 @page(router, "/health")

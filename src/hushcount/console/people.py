@@ -10,6 +10,7 @@ from hushcount.api import bodies
 from hushcount.api.people import new_invitation, put_group, put_role
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.forms import balance_form
+from hushcount.app.serving.callers.callers import GROUP
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners import people
 from hushcount.app.serving.owners.limits import limit_form
@@ -74,10 +75,11 @@ def _listed(request: Request, given: dict[str, str]) -> View:
     shown = [person for person in found if person.name > after][:_PAGE]
     names = {one.id: one.name for one in service.served.shared_with(service, caller)}
     who = given.get("who")
+    entity = None if offer is None else dataset_of(service.setting, offer).population
     form = {
         **seen.form(),
         "all": everybody,
-        "people": [{**person_form(one, names=names), "account": _account(request, one, offer)} for one in shown],
+        "people": [{**person_form(one, names=names), "account": _account(request, one, entity)} for one in shown],
         "count": len(found),
         "next": shown[-1].name if shown and found[-1].name > shown[-1].name else None,
         "why": None if who is None or seen.chosen is None else _why(request, who, seen.chosen),
@@ -93,14 +95,12 @@ def _found(request: Request, seen: Overseen, offer: Offer | None) -> tuple[Perso
     return people.people(service_of(request), caller_of(request), offer)
 
 
-def _account(request: Request, person: Person, offer: Offer | None) -> dict[str, Any] | None:
-    """What somebody spent of a data set, and may; None for whoever does not ask."""
+def _account(request: Request, person: Person, entity: str | None) -> dict[str, Any] | None:
+    """What somebody spent on the people of a data set, and may; None for whoever does not ask."""
     asks = any(role in _ASKING for _, role, _ in person.roles)
-    if offer is None or not asks or person.name.startswith("group:"):
+    if entity is None or not asks or person.name.startswith(GROUP):
         return None
-    service = service_of(request)
-    population = dataset_of(service.setting, offer).population
-    balance = service.ledger.balance(Account(kind="analyst", name=person.name, entity=population))
+    balance = service_of(request).ledger.balance(Account(kind="analyst", name=person.name, entity=entity))
     return {**balance_form(balance), "words": limit_form(balance.limit)["words"]}
 
 

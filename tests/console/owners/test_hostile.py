@@ -175,7 +175,7 @@ def test_a_reason_is_told_as_it_was_written(site, olga, spoilt):
 
 def test_names_in_a_picture_are_text():
     """The figure escapes whatever its lines are called."""
-    drawn = figure("a", SCRIPT, [(IMAGE, [0.1, 0.5]), (SCRIPT, [0.0, 0.0])], 0.5)
+    drawn = figure("a", SCRIPT, [(IMAGE, [0.1, 0.5]), (SCRIPT, [0.0, 0.0])], most=0.5)
 
     assert "<script" not in drawn
     assert "<img" not in drawn

@@ -49,7 +49,7 @@ def test_nothing_is_said_of_names_that_say_nothing():
 
 def test_the_figure_is_as_high_as_the_share():
     """A share of all is at the top, of half in the middle, of nobody at the bottom; each day is a step."""
-    drawn = figure("f", "shares", [("1", [0.0, 0.5, 1.0]), ("2", [0.0] * 3), ("4", [1.0] * 3)], 1.0)
+    drawn = figure("f", "shares", [("1", [0.0, 0.5, 1.0]), ("2", [0.0] * 3), ("4", [1.0] * 3)], most=1.0)
     rising, flat, high = re.findall(r'class="line \w+" d="([^"]+)"', drawn)
 
     assert rising == "M48 196.0V196.0H152.0V105.0H256.0V14.0H360.0"
@@ -59,7 +59,7 @@ def test_the_figure_is_as_high_as_the_share():
 
 def test_names_of_lines_do_not_cover_each_other():
     """Three lines that end at the same height have names one above the other."""
-    drawn = figure("f", "shares", [("1", [0.0]), ("2", [0.0]), ("4", [0.0])], 0.0)
+    drawn = figure("f", "shares", [("1", [0.0]), ("2", [0.0]), ("4", [0.0])], most=0.0)
     places = [float(y) for y in re.findall(r'<text class="(?:fainter|main|faint)" x="\d+" y="([\d.]+)"', drawn)]
 
     assert all(abs(one - other) >= 15 for one, other in pairwise(places))
