@@ -36,7 +36,7 @@ PAGES = (
     "health",
 )
 FEW = settings(
-    max_examples=20,
+    max_examples=12,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=(Phase.explicit, Phase.generate),
 )
@@ -74,7 +74,7 @@ def spoilt(site, olga):
     import duckdb
 
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE rows AS SELECT 'a' AS who, 'b' AS \"<b onclick=window.ran=1>\"")
+        connection.execute("CREATE TABLE rows AS SELECT 'spoilt' AS who, 'thing' AS \"<b onclick=window.ran=1>\"")
         connection.execute(f"COPY rows TO '{folder}/spoilt.parquet' (FORMAT parquet)")
     fetched(site, "/v1/datasets", olga, body)
     fetched(site, f"/v1/people/{quote(IMAGE, safe='')}", olga, {"role": "analyst", "dataset": SCRIPT}, method="PUT")

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hushcount.app.serving.data.enrolling import enrol, join_people
-from hushcount.app.serving.data.offers import keep_offer, kept_offers, make_offer, merged, source_of
+from hushcount.app.serving.data.offers import Offer, keep_offer, kept_offers, make_offer, merged, source_of
 from hushcount.app.serving.data.stores import Stores
-from hushcount.app.serving.setup.config import DatasetConfig
+from hushcount.app.serving.setup.config import DatasetConfig, StoreConfig
 from hushcount.app.setting import Places
 from hushcount.app.wiring import make_setting
 from hushcount.engines.pinot.address import parse
@@ -57,6 +57,19 @@ def test_no_table_leads_out_of_its_store(tmp_path, table, kind):
 
     with pytest.raises(InvalidParameter, match="within the store's place"):
         source_of(made_offer(tmp_path / "in", table, kind=kind))
+
+
+@pytest.mark.parametrize("table", ["x" * 256, "é" * 200, "a/" * 2_000, "*" * 300])
+def test_a_table_is_no_longer_than_a_file_can_be_called(tmp_path, table):
+    """Refused as typed, and not as a failure of the system; one that fits is only not there."""
+    offer = Offer(
+        id="", name="d", store=StoreConfig(name="s", kind="files", place=str(tmp_path)), table=table, person="p"
+    )
+    fits = replace(offer, table="é" * 127)
+
+    with pytest.raises(InvalidParameter, match="no longer than names of files can be"):
+        source_of(offer)
+    assert source_of(fits).endswith("é" * 127)
 
 
 def test_no_link_leads_out_of_its_store(tmp_path):

@@ -20,6 +20,8 @@ from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.ledger.records import Records
 
 OFFER = "offer"
+# What a system takes for a path and for a name in it, in bytes: one that is longer is no file.
+_LONGEST, _LONGEST_PART = 3_000, 255
 _PAGE = 100
 
 
@@ -114,12 +116,7 @@ def _within(place: str, table: str | None) -> str:
     """A file, folder or pattern within the store's folder, through no link that leads out of it."""
     folder = Path(place).resolve()
     source = str(folder / _plain_table(table))
-    try:
-        inside = all(path.is_relative_to(folder) for path in paths_of(source))
-    except OSError:
-        # No file can be called that, as where it is longer than the system's names are.
-        inside = False
-    if not inside:
+    if not all(path.is_relative_to(folder) for path in paths_of(source)):
         raise _outside(table)
     return source
 
@@ -128,6 +125,10 @@ def _plain_table(table: str | None) -> str:
     path = Path(table or "")
     if not table or path.is_absolute() or ".." in path.parts or "://" in table or "\0" in table:
         raise _outside(table)
+    if len(table.encode(errors="replace")) > _LONGEST or any(
+        len(part.encode(errors="replace")) > _LONGEST_PART for part in path.parts
+    ):
+        raise InvalidParameter("table", table[:50], "no longer than names of files can be", "Nothing was charged.")
     return table
 
 
