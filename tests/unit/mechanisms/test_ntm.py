@@ -155,7 +155,7 @@ def test_without_clip_nothing_is_chosen_or_lost():
 
 def test_a_crowd_too_small_for_names_is_peeled():
     """Where an item of nearly everybody could not be named, the counts are found one by one, with all of the budget."""
-    few = town(120, 6, long_lists=120)
+    few = town(120, 12, long_lists=120)
     plan = plan_ntm(BUDGET)
     drawn = purposes(lambda noise: run_ntm(few, plan, noise))
     outcome = run_ntm(few, plan, SeededSource(1))

@@ -245,7 +245,7 @@ def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
         run=run_ntm,
         expect=expect_ntm,
         small=small,
-        version=5,
+        version=6,
     )
 
 

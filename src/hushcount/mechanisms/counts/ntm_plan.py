@@ -70,7 +70,9 @@ class NtmPlan:
         kappa: the noise aimed at is relative_error / kappa of the count.
         rough_noise: the noise aimed at in rough counts, as a share of the count.
         spread: how far, as a share, a count is thought to be from the mean of its group before it was measured.
-        crowded: naming is given up if an item needs more than this share of all people, as far as they weigh.
+        crowded: naming is given up if an item needs more than this share of all people, as far as they weigh. The two
+            ways are equally good at 0.45; it is 0.6, at which noise has to make the crowd look smaller by one of its
+            deviations, since what is peeled stays peeled, and what is named may still be peeled later.
         few: naming is given up if all that was named could be peeled so many times over: before the last of the first
             rounds, and after it.
         dropped: a count is not shown if its noise is so many times what was aimed at.
@@ -126,7 +128,7 @@ class Settings:
     kappa: float = 1.85
     rough_noise: float = 0.2
     spread: float = 0.7
-    crowded: float = 0.45
+    crowded: float = 0.6
     few: tuple[float, float] = (200.0, 4.0)
     dropped: float = 1.3
     finest: int = 24

@@ -31,7 +31,7 @@ _COMPARED = Fraction(4, 5)
 _COMPARED_SURELY = Fraction(10, 9)
 # Of rho, what each of the two choices costs that tell which it is.
 _TESTED = Fraction(1, 100)
-# Naming is hopeless if an item needs more than this share of what all people weigh; as in `ntm`.
+# Naming is hopeless if an item needs more than this share of what all people weigh (docs, mechanisms/count.md).
 _CROWDED = 0.45
 # By so many scales of the choice's noise more, so that noise alone hardly makes it look worth a fifth of rho.
 _CLEARLY = 2
