@@ -339,6 +339,20 @@ API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *length
     }
 }
 
+/* The states of SipHash-2-4, one array for each of its four words, once it has taken two blocks for each message. */
+API void hush_started(int64_t rows, const uint64_t *first, const uint64_t *second, uint64_t k0, uint64_t k1,
+                      uint64_t *states)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        uint64_t v[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1, 0x6C7967656E657261ULL ^ k0,
+                         0x7465646279746573ULL ^ k1};
+        sip_absorb(v, first[row]);
+        sip_absorb(v, second[row]);
+        for (int word = 0; word < 4; word++)
+            states[word * rows + row] = v[word];
+    }
+}
+
 /* The word of 64 bits that SipHash-2-4 gives for each of some states and one last block; states are kept. */
 API void hush_words(int64_t rows, const uint64_t *v0, const uint64_t *v1, const uint64_t *v2, const uint64_t *v3,
                     uint64_t last, uint64_t *words)

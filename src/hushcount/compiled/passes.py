@@ -132,11 +132,27 @@ def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
     if (found := library()) is None:
         return None
     digests = np.empty((2, len(lengths)), dtype=np.uint64)
-    words = (ctypes.c_uint64(int.from_bytes(key[at : at + 8], "little")) for at in (0, 8))
     _call(
-        *(found.hush_digest, ctypes.c_int64(len(lengths)), _read(buffer, np.uint8), _read(lengths), *words, digests),
+        *(found.hush_digest, ctypes.c_int64(len(lengths)), _read(buffer, np.uint8), _read(lengths)),
+        *(*_halves(key), digests),
     )
     return digests
+
+
+def started(key: bytes, digests: Uint64s) -> tuple[Uint64s, Uint64s, Uint64s, Uint64s] | None:
+    """As `noise.siphash.started`."""
+    if (found := library()) is None:
+        return None
+    rows = digests.shape[1]
+    states = np.empty((4, rows), dtype=np.uint64)
+    _call(found.hush_started, ctypes.c_int64(rows), _read(digests[0]), _read(digests[1]), *_halves(key), states)
+    return states[0], states[1], states[2], states[3]
+
+
+def _halves(key: bytes) -> tuple[ctypes.c_uint64, ctypes.c_uint64]:
+    """A key of 16 bytes as two words."""
+    first, second = (ctypes.c_uint64(int.from_bytes(key[at : at + 8], "little")) for at in (0, 8))
+    return first, second
 
 
 def words(state: tuple[Uint64s, Uint64s, Uint64s, Uint64s], last: int) -> Uint64s | None:

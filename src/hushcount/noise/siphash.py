@@ -103,6 +103,19 @@ def _padded(
     return table.view("<u8").astype(np.uint64, copy=False)
 
 
+def started(key: bytes, digests: Words) -> State:
+    """The state that has taken the two blocks of each message, digests of shape (2, messages); `words` go on from it."""
+    found = passes.started(key, digests)
+    return _started_in_numpy(key, digests) if found is None else found
+
+
+def _started_in_numpy(key: bytes, digests: Words) -> State:
+    state = start(key, digests.shape[1], wide=False)
+    for block in digests:
+        absorb(state, block)
+    return state
+
+
 def words(state: State, counter: int) -> Words:
     """Pseudo-random word number `counter` (below 2^56) for each message absorbed into `state`, which is kept."""
     last = counter | (23 << 56)  # two digest blocks and seven bytes of counter: 23 bytes in all

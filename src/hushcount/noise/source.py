@@ -127,7 +127,7 @@ class _MasterKey:
         return ItemKeys(items, siphash.digest_slices(key, buffer, lengths))
 
     def item_draws(self, purpose: str, keys: ItemKeys) -> Draws:
-        return _start_item_draws(self._derive("items", purpose)[: siphash.KEY_BYTES], keys)
+        return _ItemDraws(siphash.started(self._derive("items", purpose)[: siphash.KEY_BYTES], keys.digests))
 
     def draws(self, purpose: str, rows: int) -> Draws:
         return _StreamDraws(self._derive("stream", purpose), rows)
@@ -194,13 +194,6 @@ def _framed(*parts: str) -> bytes:
     # Lengths in front make the encoding injective: no two different contexts give the same bytes.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
-
-
-def _start_item_draws(key: bytes, keys: ItemKeys) -> _ItemDraws:
-    state = siphash.start(key, len(keys), wide=False)
-    for block in keys.digests:
-        siphash.absorb(state, block)
-    return _ItemDraws(state)
 
 
 class _ItemDraws:

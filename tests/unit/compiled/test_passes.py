@@ -152,6 +152,15 @@ def test_keyed_hashes(texts, seed, key):
     assert same(lambda: siphash.digest_slices(key, buffer, lengths))
 
 
+@given(key=st.binary(min_size=16, max_size=16), blocks=st.lists(st.tuples(WORDS, WORDS), max_size=20))
+def test_states_of_draws(key, blocks):
+    """For any number of items, whose digests may be a part of more of them."""
+    digests = np.array(blocks, dtype=np.uint64).reshape(-1, 2).T
+
+    assert same(lambda: siphash.started(key, digests))
+    assert same(lambda: siphash.started(key, digests[:, ::2]))
+
+
 @given(key=st.binary(min_size=16, max_size=16), rows=st.integers(0, 20), counter=st.integers(0, 2**56 - 1))
 def test_words_of_draws(key, rows, counter):
     """For any number of draws at once, and any word of them; the state of the draws is as it was."""
