@@ -104,7 +104,7 @@ def _padded(
 
 
 def started(key: bytes, digests: Words) -> State:
-    """The state that has taken the two blocks of each message, digests of shape (2, messages); `words` go on from it."""
+    """The state that has taken both blocks of each message, of shape (2, messages); `words` go on from it."""
     found = passes.started(key, digests)
     return _started_in_numpy(key, digests) if found is None else found
 
