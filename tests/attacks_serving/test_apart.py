@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import time
 from dataclasses import replace
@@ -55,9 +57,30 @@ def test_an_answer_that_was_there_is_as_if_new(separate, bob, question):
         release = reply.form["release"]
         assert release["made"] > first.form["release"]["made"]
         assert release["receipt"]["made"] == release["made"]
-        assert told(release) == told(first.form["release"])
+        assert told({**release, "stored": ""}) == told({**first.form["release"], "stored": ""})
     receipt = bob.get(f"/v1/releases/{second.form['release']['id']}/receipt").form
     assert receipt["made"] == second.form["release"]["made"]
+
+
+def guessed(release):
+    """The digest of the bytes that the ledger would have stored for what a caller was told, had they asked first."""
+    receipt = {name: value for name, value in release["receipt"].items() if name not in {"dataset", "words"}}
+    rows = {name: [row[name] for row in release["rows"]] for name in release["rows"][0]}
+    form = {"rows": rows, "cutoff": release["cutoff"], "cost": release["cost"], "receipt": receipt}
+    return hashlib.sha256(json.dumps(form, ensure_ascii=True).encode()).hexdigest()[:32]
+
+
+def test_no_digest_tells_when_somebody_asked_first(separate, bob):
+    """Whoever has an answer knows all of its bytes but that moment, and could try every second of the year."""
+    first = released(separate.analyst, COUNT, key="one").form["release"]
+    time.sleep(1.1)
+    second = released(bob, COUNT, key="two").form["release"]
+    etag = bob.get(f"/v1/releases/{second['id']}").headers["etag"]
+
+    assert guessed(first) == first["stored"]
+    assert guessed(second) == second["stored"]
+    assert second["stored"] != first["stored"]
+    assert etag.startswith(f'"{second["stored"]}-')
 
 
 def test_nobody_is_told_that_somebody_else_asks_the_same(separate, bob, reading):

@@ -86,6 +86,12 @@ _UNITS = {"rho": STANDARD.rho, "delta": STANDARD.delta}
 _HELD = "The store gave a part only, so nothing was drawn; ask again with the same key, for what is held already."
 _AFTER_READING = "Data was read for it, so what was held stays charged. An owner finds more under the request's id."
 
+# Where the ledger does not tell whether anything is held, it may be, and data may have been read.
+_PERHAPS_AFTER_READING = (
+    "Nobody can tell now whether anything was charged, so nothing of the failure is shown. Ask again with the same "
+    "key, which never charges twice. An owner finds more under the request's id."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -149,6 +155,8 @@ def problem_of(error: Exception, *, charged: bool | None = False) -> Problem:
         return Problem(code=code, detail=_AFTER_READING + more, charged=True)
     if code == "internal":
         return Problem(code=code, detail="The failure was noted; nothing of it is shown.", charged=charged)
+    if code in _OF_DATA and charged is None:
+        return Problem(code=code, detail=_PERHAPS_AFTER_READING, charged=None)
     notes = [] if charged else getattr(error, "__notes__", [])
     detail = " ".join([_words(error), *notes])
     if charged is False and "charged" not in detail:
