@@ -193,8 +193,9 @@ def test_no_problem_speaks_of_the_ledgers_own_amounts(error, words):
 
 @pytest.mark.parametrize("error", [StoreFailed, StoreIncomplete, StoreTimeout, UnreadableSource])
 @pytest.mark.parametrize("told", [True, None])
-def test_nothing_of_a_store_is_shown_once_data_may_have_been_read(fresh, monkeypatch, error, told):
-    """Neither where the question is paid for nor where the ledger does not tell; all such failures look the same."""
+def test_nothing_of_a_store_is_shown_once_data_may_have_been_read(fresh, monkeypatch, caplog, error, told):
+    """Neither where the question is paid for nor where the ledger does not tell; the log has its code, and no more."""
+    caplog.set_level("DEBUG")
     monkeypatch.setattr("hushcount.app.answer.bounded_input", failing(error(CANARY)))
     if told is None:
         monkeypatch.setattr(answering, "held_for", lambda *_: None)
@@ -202,4 +203,7 @@ def test_nothing_of_a_store_is_shown_once_data_may_have_been_read(fresh, monkeyp
 
     assert reply.form["charged"] is told
     assert CANARY not in reply.body.decode()
-    assert "An owner finds more" in reply.form["detail"]
+    assert CANARY not in caplog.text
+    assert "is shown to nobody" in reply.form["detail"]
+    logged = {(one.request_id, one.code) for one in caplog.records if hasattr(one, "request_id")}
+    assert (reply.form["request_id"], reply.code) in logged

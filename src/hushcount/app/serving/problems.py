@@ -84,12 +84,13 @@ PASSING = frozenset({"store-failed", "store-incomplete", "store-timeout", "ledge
 # What one standard release has of each.
 _UNITS = {"rho": STANDARD.rho, "delta": STANDARD.delta}
 _HELD = "The store gave a part only, so nothing was drawn; ask again with the same key, for what is held already."
-_AFTER_READING = "Data was read for it, so what was held stays charged. An owner finds more under the request's id."
-
+# Not to owners either: it may quote rows.
+_WHERE = "Why, is shown to nobody; whoever runs the service finds when and how in its log, by the request's id."
+_AFTER_READING = f"Data was read for it, so what was held stays charged. {_WHERE}"
 # Where the ledger does not tell whether anything is held, it may be, and data may have been read.
 _PERHAPS_AFTER_READING = (
-    "Nobody can tell now whether anything was charged, so nothing of the failure is shown. Ask again with the same "
-    "key, which never charges twice. An owner finds more under the request's id."
+    "It failed, and nobody can tell now whether anything was charged: ask again with the same key, which never charges "
+    f"twice. {_WHERE}"
 )
 
 
