@@ -57,7 +57,8 @@ class Receiver(http.server.ThreadingHTTPServer):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        # A redirect that is followed comes as a GET, without a body.
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.called += 1
         if self.server.hangs is not None and not self.server.well.is_set():
             for letter in self.server.hangs:
