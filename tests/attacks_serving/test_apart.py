@@ -230,9 +230,11 @@ def test_balances_do_not_tell_that_an_answer_was_there(separate, bob, monkeypatc
 
 
 def test_a_full_data_set_does_not_tell_which_answers_are_there(separate, bob):
-    """Where nothing new fits, what somebody else asked does not fit either."""
+    """Where nothing new fits, what somebody else asked does not fit either, nor is it priced as if it did."""
     assert released(separate.analyst, TOP, key="a").status == 200
     assert separate.owner.put("/v1/limits", {"dataset": "events", "releases": "1"}).status == 200
+    priced = [bob.post("/v1/queries", {**TOP, "k": k}).form for k in (3, 4)]
+    assert [(one["fits"], one["free"], one["left"]) for one in priced] == [(False, None, priced[0]["left"])] * 2
     there, new = (released(bob, {**TOP, "k": k}, key=f"k{k}") for k in (3, 4))
     assert (there.status, told(there.form)) == (new.status, told(new.form))
     assert there.status == 403
