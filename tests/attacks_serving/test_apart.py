@@ -13,6 +13,7 @@ import pytest
 
 from hushcount.app import answer as spine
 from hushcount.app.serving.setup.config import Timing
+from hushcount.ledger.ledger import Account
 from tests.api.served import COUNT, TOP, released, staged
 from tests.attacks_serving.conftest import apart
 
@@ -95,6 +96,20 @@ def test_nobody_is_told_that_somebody_else_asks_the_same(separate, bob, reading)
     assert seen[0] == seen[1] == seen[2]
     mine = bob.get("/v1/queries").form["data"]
     assert len({(one["status"], one["stage"]) for one in mine}) == 1
+
+
+def test_nobody_waits_for_somebody_else_who_asks_the_same(separate, bob, reading):
+    """It is held and read at once: a balance that stays as it was would tell that another one's run is waited for."""
+    assert asked(separate.analyst, TOP).status == 202
+    assert reading.began.wait(30)
+    reading.began.clear()
+    assert asked(bob, TOP).status == 202
+    began = reading.began.wait(10)
+    population = separate.service.ledger.catalog.find("events", by="olga").population
+    held = separate.service.ledger.balance(Account(kind="analyst", name="bob", entity=population)).reserved
+
+    assert began
+    assert held.rho > 0
 
 
 def test_stages_do_not_go_around_the_grid(tmp_path, reading):
