@@ -112,6 +112,20 @@ def test_nobody_waits_for_somebody_else_who_asks_the_same(separate, bob, reading
     assert held.rho > 0
 
 
+def test_a_receipt_tells_when_it_was_asked_and_not_when_it_was_answered(separate, reading):
+    """Or how long it took would stand in it, to the second, whatever the grid."""
+    reply = asked(separate.analyst, TOP)
+    assert reading.began.wait(30)
+    time.sleep(2.1)
+    reading.go.set()
+    ended(separate, reply)
+    job = separate.service.ledger.jobs.find(reply.form["id"])
+    release = released(separate.analyst, TOP, key="k").form["release"]
+
+    assert (job.changed - job.made).total_seconds() > 2
+    assert release["made"] == job.made.isoformat(timespec="seconds")
+
+
 def test_stages_do_not_go_around_the_grid(tmp_path, reading):
     """What is seen of a question changes at a tick and at no other moment."""
 
