@@ -114,6 +114,8 @@ def test_a_release_may_be_kept_for_ever_and_is_not_sent_twice(stage, release):
     path = f"/v1/releases/{release['id']}.csv"
     first = stage.analyst.get(path)
     assert first.headers["cache-control"] == "private, immutable, max-age=31536000"
+    # A browser that keeps it gives it to nobody else who signs in there later, by whichever way.
+    assert first.headers["vary"] == "Accept, Authorization, Cookie"
     assert first.headers["link"] == f'</v1/releases/{release["id"]}/receipt>; rel="describedby"'
     for match in (first.headers["etag"], f'"other", W/{first.headers["etag"]}', "*"):
         again = stage.analyst.get(path, If_None_Match=match)
