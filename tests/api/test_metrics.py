@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 
 import prometheus_client
 import pytest
+from fastapi import APIRouter, Response
 from prometheus_client.core import CollectorRegistry
 
 from hushcount.api.app import make_app
@@ -43,6 +45,34 @@ def test_refusals_are_counted_by_code_and_nothing_of_a_question_is_told(tmp_path
     assert 'hushcount_problems_total{code="not-found"} 1.0' in found
     assert 'hushcount_problems_total{code="unsafe-filter"} 1.0' in found
     assert not any(word in found for word in (CANARY, "ana", "events", "article", "country"))
+
+
+def test_no_duration_is_told_of_what_may_ask_a_question(tmp_path):
+    """Neither of the interface's own routes that do, nor of any page for browsers; of others there is one."""
+    metrics = make_metrics()
+    asking = APIRouter()
+
+    @asking.get("/console/slow")
+    async def slow() -> Response:
+        return Response()
+
+    with staged(tmp_path) as stage:
+        app = make_app(stage.service, observe=metrics.observe, pages=(asking,))
+        analyst, owner = replace(stage.analyst, app=app), replace(stage.owner, app=app)
+        question = {"name": "saved", "asked": {name: TOP[name] for name in ("dataset", "question", "item", "k")}}
+        replies = [
+            released(analyst, TOP),
+            analyst.post("/v1/batches", {"questions": [TOP]}),
+            analyst.post("/v1/questions", question),
+            analyst.post("/v1/questions/saved/release", None, Idempotency_Key="saved"),
+            owner.post("/v1/datasets/events/check", {}),
+            analyst.begin("GET", "/console/slow").result(60),
+            analyst.get("/v1/me"),
+        ]
+    routes = set(re.findall(r'hushcount_request_seconds_count\{route="([^"]*)"\}', told(metrics)))
+
+    assert [reply.status // 100 for reply in replies] == [2] * len(replies)
+    assert routes == {"/v1/me", "/v1/questions"}
 
 
 def test_what_the_ledger_tells_is_shown_only_if_it_was_seen():

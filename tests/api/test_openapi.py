@@ -20,6 +20,30 @@ from tests.api.keeping import KEPT, broken
 OPEN = {"Problem", "Interface"}
 ALWAYS = {"400", "401", "429", "500", "503"}
 
+# /v1 only grows: what callers were once given stays. By whom each is for, as the design lists them.
+PROMISED = {
+    "anyone": ("GET /v1/me", "GET /v1/datasets", "GET /v1/datasets/{dataset}", "GET /v1/datasets/{dataset}/budget"),
+    "analysts": (
+        *("POST /v1/queries", "GET /v1/queries", "GET /v1/queries/{query}", "DELETE /v1/queries/{query}"),
+        *("GET /v1/queries/{query}/events", "POST /v1/batches", "POST /v1/releases/{release}/derive"),
+        *("GET /v1/releases/{release}", "GET /v1/releases/{release}/receipt"),
+        *("POST /v1/questions", "GET /v1/questions/{question}/latest.{suffix}", "POST /v1/requests"),
+        *("GET /v1/tokens", "POST /v1/tokens", "DELETE /v1/tokens/{token}"),
+    ),
+    "owners": (
+        *("POST /v1/datasets", "PATCH /v1/datasets/{dataset}", "POST /v1/datasets/{dataset}/check"),
+        *("PUT /v1/limits", "GET /v1/limits", "GET /v1/datasets/{dataset}/usage"),
+        *("POST /v1/datasets/{dataset}/proposals", "PUT /v1/people/{person}", "PUT /v1/groups/{group}"),
+        *("POST /v1/requests/{wish}/decision", "POST /v1/datasets/{dataset}/publish"),
+        *("POST /v1/datasets/{dataset}/freeze", "POST /v1/freeze", "GET /v1/log", "POST /v1/log/verify"),
+    ),
+    "programs": (
+        *("POST /v1/budget/check", "POST /v1/budget/update", "POST /v1/budget/reservations", "GET /v1/budget"),
+        *("POST /v1/budget/reservations/{reservation}/settle", "DELETE /v1/budget/reservations/{reservation}"),
+    ),
+    "operators": ("GET /healthz", "GET /readyz", "GET /openapi.json", "GET /problems/{code}"),
+}
+
 
 def written(stage):
     """The interface as the service tells it."""
@@ -32,6 +56,14 @@ def test_what_is_kept_is_what_the_service_says(stage):
     """A change of the interface is a change of this file, which is looked at."""
     hint = "write it anew: python -m tests.api.test_openapi"
     assert json.loads(KEPT.read_text(encoding="utf-8")) == written(stage), hint
+
+
+@pytest.mark.parametrize("who", PROMISED)
+def test_what_was_promised_is_there(stage, who):
+    """Every resource that callers were once given."""
+    there = {f"{verb.upper()} {path}" for path, verbs in written(stage)["paths"].items() for verb in verbs}
+
+    assert set(PROMISED[who]) <= there
 
 
 def test_every_route_tells_its_problems_and_its_answer(stage):

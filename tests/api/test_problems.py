@@ -11,8 +11,17 @@ from hushcount.api import me
 from hushcount.api.problems import STATUS
 from hushcount.app.serving.jobs import answering
 from hushcount.app.serving.problems import CODES, problem_of
-from hushcount.errors import BudgetExhausted, LedgerUnavailable, Outdated, OverMaxCost, StoreIncomplete, StoreTimeout
-from tests.api.served import TOP, released
+from hushcount.errors import (
+    BudgetExhausted,
+    LedgerUnavailable,
+    Outdated,
+    OverMaxCost,
+    StoreFailed,
+    StoreIncomplete,
+    StoreTimeout,
+    UnreadableSource,
+)
+from tests.api.served import CANARY, TOP, released
 
 WISH = {"dataset": "events", "cost": {"rho": "0.01"}}
 
@@ -180,3 +189,21 @@ def test_no_problem_speaks_of_the_ledgers_own_amounts(error, words):
     assert words in detail
     assert not any(strange in detail for strange in ("rho", "delta", "max'"))
     assert detail.count("Nothing was charged.") == 1
+
+
+@pytest.mark.parametrize("error", [StoreFailed, StoreIncomplete, StoreTimeout, UnreadableSource])
+@pytest.mark.parametrize("told", [True, None])
+def test_nothing_of_a_store_is_shown_once_data_may_have_been_read(fresh, monkeypatch, caplog, error, told):
+    """Neither where the question is paid for nor where the ledger does not tell; the log has its code, and no more."""
+    caplog.set_level("DEBUG")
+    monkeypatch.setattr("hushcount.app.answer.bounded_input", failing(error(CANARY)))
+    if told is None:
+        monkeypatch.setattr(answering, "held_for", lambda *_: None)
+    reply = released(fresh.analyst)
+
+    assert reply.form["charged"] is told
+    assert CANARY not in reply.body.decode()
+    assert CANARY not in caplog.text
+    assert "is shown to nobody" in reply.form["detail"]
+    logged = {(one.request_id, one.code) for one in caplog.records if hasattr(one, "request_id")}
+    assert (reply.form["request_id"], reply.code) in logged

@@ -5,11 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hushcount.api import rendering
 from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
+from hushcount.app.serving.questions.formats import to_csv, to_parquet
+from hushcount.app.serving.questions.releases import answered
 from tests.api.served import released
 
 FORMATS = {
@@ -58,11 +63,59 @@ def test_the_files_hold_the_rows(stage, release):
     assert json.loads(parquet.schema.metadata[b"hushcount_receipt"])["id"] == release["receipt"]["id"]
 
 
+def test_parquet_needs_no_other_package_and_arrow_says_which(fresh, monkeypatch):
+    """The shipped container has neither pyarrow nor matplotlib."""
+    for name in ("pyarrow", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    path = f"/v1/releases/{released(fresh.analyst).form['release']['id']}"
+    found = {form: fresh.analyst.get(f"{path}.{form}") for form in FORMATS}
+
+    assert {form for form, reply in found.items() if reply.status == 200} == {"json", "csv", "parquet", "html"}
+    assert {reply.code for form, reply in found.items() if form in {"arrow", "svg"}} == {"no-such-format"}
+
+
+def holding(stage, release, items):
+    """A release like one that was made, of these items, and the last of them below zero."""
+    job = stage.service.ledger.jobs.find(release["id"].replace("r_", "q_"))
+    numbers = np.arange(len(items), dtype=np.int64)[::-1] - 1
+    shown = {"items": np.array(items, dtype=object), "counts": numbers, "low": numbers, "high": numbers}
+    return replace(answered(stage.service, job)[0].release, **shown)
+
+
+@pytest.mark.parametrize("items", [[], ["'", "\x00", '"', "=1"]])
+def test_a_parquet_file_holds_any_text_and_none(stage, release, items):
+    """Also in the names of columns; numbers are whole, items are texts, marks are a column that says so."""
+    import pyarrow.parquet as pq
+
+    job = stage.service.ledger.jobs.find(release["id"].replace("r_", "q_"))
+    numbers, like = np.arange(len(items), dtype=np.int64), answered(stage.service, job)[0].release
+    receipt = replace(like.receipt, columns=("it\"em's",))
+    shown = {"items": np.array(items, dtype=object), "counts": numbers, "low": numbers, "high": numbers}
+    made = replace(like, **shown, receipt=receipt)
+    table = pq.read_table(io.BytesIO(to_parquet(made, {"limits": "tracked"})))
+
+    assert table.to_pydict() == {**made.to_dict(), "limits": ["tracked"] * len(items)}
+    assert [str(kind) for kind in table.schema.types] == ["string", "int64", "int64", "int64", "string"]
+    assert table.schema.metadata[b"hushcount_receipt"].decode() == made.receipt.to_json()
+
+
+def test_a_cell_that_a_spreadsheet_would_compute_is_quoted_and_no_other(stage, release):
+    """By each sign that begins a formula somewhere; numbers stay numbers."""
+    begins = ["=", "+", "-", "@", "\t", "\r"]
+    written = to_csv(holding(stage, release, [*(f"{sign}1" for sign in begins), "a=1"]), {}).decode()
+    cells = [row[0] for row in csv.reader(io.StringIO(written, newline=""))]
+
+    assert cells[1:] == [*(f"'{sign}1" for sign in begins), "a=1"]
+    assert written.endswith("a=1,-1,-1,-1\r\n")
+
+
 def test_a_release_may_be_kept_for_ever_and_is_not_sent_twice(stage, release):
     """By its digest, in each form that the header may have."""
     path = f"/v1/releases/{release['id']}.csv"
     first = stage.analyst.get(path)
     assert first.headers["cache-control"] == "private, immutable, max-age=31536000"
+    # A browser that keeps it gives it to nobody else who signs in there later, by whichever way.
+    assert first.headers["vary"] == "Accept, Authorization, Cookie"
     assert first.headers["link"] == f'</v1/releases/{release["id"]}/receipt>; rel="describedby"'
     for match in (first.headers["etag"], f'"other", W/{first.headers["etag"]}', "*"):
         again = stage.analyst.get(path, If_None_Match=match)

@@ -136,6 +136,9 @@ def test_a_token_does_no_more_than_its_scopes_data_sets_and_cap(fresh):
     script = fresh.anybody.signed(made.form["token"])
     assert script.get("/v1/datasets/hidden").code == "not-found"
     assert script.put("/v1/limits", {"releases": 1000}).status in {403, 404}
+    # Its owner may; the scope does not.
+    assert script.put("/v1/limits", {"dataset": "events", "releases": 1000}).code == "not-permitted"
+    assert fresh.owner.put("/v1/limits", {"dataset": "events", "releases": 1000}).status == 200
     assert script.post("/v1/tokens", {"label": "wider"}).code == "not-permitted"
     refused = released(script, {**TOP, "preset": "generous"})
     assert (refused.status, refused.code) == (403, "budget-exhausted")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import time
 from dataclasses import replace
@@ -11,6 +13,7 @@ import pytest
 
 from hushcount.app import answer as spine
 from hushcount.app.serving.setup.config import Timing
+from hushcount.ledger.ledger import Account
 from tests.api.served import COUNT, TOP, released, staged
 from tests.attacks_serving.conftest import apart
 
@@ -55,9 +58,30 @@ def test_an_answer_that_was_there_is_as_if_new(separate, bob, question):
         release = reply.form["release"]
         assert release["made"] > first.form["release"]["made"]
         assert release["receipt"]["made"] == release["made"]
-        assert told(release) == told(first.form["release"])
+        assert told({**release, "stored": ""}) == told({**first.form["release"], "stored": ""})
     receipt = bob.get(f"/v1/releases/{second.form['release']['id']}/receipt").form
     assert receipt["made"] == second.form["release"]["made"]
+
+
+def guessed(release):
+    """The digest of the bytes that the ledger would have stored for what a caller was told, had they asked first."""
+    receipt = {name: value for name, value in release["receipt"].items() if name not in {"dataset", "words"}}
+    rows = {name: [row[name] for row in release["rows"]] for name in release["rows"][0]}
+    form = {"rows": rows, "cutoff": release["cutoff"], "cost": release["cost"], "receipt": receipt}
+    return hashlib.sha256(json.dumps(form, ensure_ascii=True).encode()).hexdigest()[:32]
+
+
+def test_no_digest_tells_when_somebody_asked_first(separate, bob):
+    """Whoever has an answer knows all of its bytes but that moment, and could try every second of the year."""
+    first = released(separate.analyst, COUNT, key="one").form["release"]
+    time.sleep(1.1)
+    second = released(bob, COUNT, key="two").form["release"]
+    etag = bob.get(f"/v1/releases/{second['id']}").headers["etag"]
+
+    assert guessed(first) == first["stored"]
+    assert guessed(second) == second["stored"]
+    assert second["stored"] != first["stored"]
+    assert etag.startswith(f'"{second["stored"]}-')
 
 
 def test_nobody_is_told_that_somebody_else_asks_the_same(separate, bob, reading):
@@ -72,6 +96,34 @@ def test_nobody_is_told_that_somebody_else_asks_the_same(separate, bob, reading)
     assert seen[0] == seen[1] == seen[2]
     mine = bob.get("/v1/queries").form["data"]
     assert len({(one["status"], one["stage"]) for one in mine}) == 1
+
+
+def test_nobody_waits_for_somebody_else_who_asks_the_same(separate, bob, reading):
+    """It is held and read at once: a balance that stays as it was would tell that another one's run is waited for."""
+    assert asked(separate.analyst, TOP).status == 202
+    assert reading.began.wait(30)
+    reading.began.clear()
+    assert asked(bob, TOP).status == 202
+    began = reading.began.wait(10)
+    population = separate.service.ledger.catalog.find("events", by="olga").population
+    held = separate.service.ledger.balance(Account(kind="analyst", name="bob", entity=population)).reserved
+
+    assert began
+    assert held.rho > 0
+
+
+def test_a_receipt_tells_when_it_was_asked_and_not_when_it_was_answered(separate, reading):
+    """Or how long it took would stand in it, to the second, whatever the grid."""
+    reply = asked(separate.analyst, TOP)
+    assert reading.began.wait(30)
+    time.sleep(2.1)
+    reading.go.set()
+    ended(separate, reply)
+    job = separate.service.ledger.jobs.find(reply.form["id"])
+    release = released(separate.analyst, TOP, key="k").form["release"]
+
+    assert (job.changed - job.made).total_seconds() > 2
+    assert release["made"] == job.made.isoformat(timespec="seconds")
 
 
 def test_stages_do_not_go_around_the_grid(tmp_path, reading):
@@ -207,9 +259,11 @@ def test_balances_do_not_tell_that_an_answer_was_there(separate, bob, monkeypatc
 
 
 def test_a_full_data_set_does_not_tell_which_answers_are_there(separate, bob):
-    """Where nothing new fits, what somebody else asked does not fit either."""
+    """Where nothing new fits, what somebody else asked does not fit either, nor is it priced as if it did."""
     assert released(separate.analyst, TOP, key="a").status == 200
     assert separate.owner.put("/v1/limits", {"dataset": "events", "releases": "1"}).status == 200
+    priced = [bob.post("/v1/queries", {**TOP, "k": k}).form for k in (3, 4)]
+    assert [(one["fits"], one["free"], one["left"]) for one in priced] == [(False, None, priced[0]["left"])] * 2
     there, new = (released(bob, {**TOP, "k": k}, key=f"k{k}") for k in (3, 4))
     assert (there.status, told(there.form)) == (new.status, told(new.form))
     assert there.status == 403

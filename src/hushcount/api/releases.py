@@ -73,7 +73,8 @@ def file_response(
     headers = {
         "ETag": etag,
         "Cache-Control": cache,
-        "Vary": "Accept, Authorization",
+        # By all that says who reads it: what one person's browser keeps is not for the next one who signs in there.
+        "Vary": "Accept, Authorization, Cookie",
         "Link": f'</v1/releases/{found.id}/receipt>; rel="describedby"',
         "Content-Location": f"/v1/releases/{found.id}.{form}",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from hushcount.errors import LedgerUnavailable
 from hushcount.ledger.store import Conflict
 
 WAIT_SECONDS = 30.0
+_SHORTEST, _LONGEST = 0.001, 0.016
 _MOST_READERS = 4
 
 
@@ -57,7 +59,7 @@ class Seat:
             try:
                 _prepare(connection, draft=self._draft)
                 if not self._patient:
-                    # Who is to write waits in `_begun`, and who has begun waits for nobody.
+                    # Who is to write waits in `patiently`, and who has begun waits for nobody.
                     connection.execute("PRAGMA busy_timeout = 0")
             except BaseException:
                 connection.close()
@@ -123,9 +125,37 @@ class Seats:
 def _prepare(connection: sqlite3.Connection, *, draft: bool) -> None:
     """Set what the promises rest on."""
     if not draft:
-        connection.execute("PRAGMA journal_mode = WAL")
+        # A copy that was put back may have no log beside it yet. To whoever makes one while another does SQLite says at
+        # once that it is busy, however long it was told to wait.
+        patiently(connection, "PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def patiently(connection: sqlite3.Connection, sql: str) -> None:
+    """Execute as soon as nobody is in the way; after `WAIT_SECONDS` that somebody was is an error."""
+    for last in pauses():
+        try:
+            connection.execute(sql)
+        except sqlite3.OperationalError as error:
+            if last or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+        else:
+            return
+
+
+def pauses() -> Iterator[bool]:
+    """When to try again what others are in the way of, and whether it is for the last time.
+
+    SQLite itself would look again after ever longer pauses, of up to a tenth of a second, while others write for some
+    milliseconds each; we never pause for longer than a few of them, and give up after as long.
+    """
+    until, pause = time.monotonic() + WAIT_SECONDS, _SHORTEST
+    while time.monotonic() < until:
+        yield False
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST)
+    yield True
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import os
 import sqlite3
 import stat
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
@@ -21,13 +20,11 @@ from hushcount.ledger.boots import Boot, BootClock, this_boot
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
 from hushcount.ledger.records import Shown
-from hushcount.ledger.seats import WAIT_SECONDS, Seat, Seats, in_our_words
+from hushcount.ledger.seats import WAIT_SECONDS, Seat, Seats, in_our_words, patiently, pauses
 from hushcount.ledger.sql import SqlLedger
 from hushcount.ledger.store import Clock, Dialect, Row, Statement, Transaction, Value, utc_now
 from hushcount.ledger.windows import micros
 
-_WAIT_SECONDS = WAIT_SECONDS
-_SHORTEST, _LONGEST = 0.001, 0.016
 _APPLICATION = 0x68757368  # "hush", so that a file of another program is not taken for a ledger
 _HEADER_BYTES = 100
 
@@ -160,10 +157,11 @@ class SqliteDatabase:
         with nullcontext() if self._readers is None else self._readers.all(), self._writer.turn:
             try:
                 connection = self._writer.current()
-                connection.execute("VACUUM")
-                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                patiently(connection, "VACUUM")
+                # Whoever reads now needs the old pages until they have read; then they go.
+                busy = all(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] for _ in pauses())
             except sqlite3.Error:
-                busy = 1
+                busy = True
         if busy:
             raise LedgerUnavailable(
                 f"the ledger at {str(self._path)!r} was brought up to date, but what was taken out of it may still be "
@@ -203,7 +201,7 @@ class SqliteDatabase:
             if seat is self._writer:
                 # Said for every transaction that writes, so that none relies on what the one before it left.
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            _begun(connection, begin)
+            patiently(connection, begin)
             try:
                 yield SqliteTransaction(connection, self._clock, boot)
                 connection.execute("COMMIT")
@@ -349,24 +347,6 @@ def _is_ours_in_log(path: Path) -> bool:
     log = path.with_name(path.name + "-wal")
     if not log.exists() or not log.stat().st_size:
         return False
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, timeout=WAIT_SECONDS)) as connection:
         return bool(connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION)
-
-
-def _begun(connection: sqlite3.Connection, begin: str) -> None:
-    """Begin a transaction as soon as nobody else writes.
-
-    SQLite itself would look again after ever longer pauses, of up to a tenth of a second, while others write for some
-    milliseconds each; we never pause for longer than a few of them, and give up after as long.
-    """
-    until, pause = time.monotonic() + _WAIT_SECONDS, _SHORTEST
-    while True:
-        try:
-            connection.execute(begin)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
-        else:
-            return

@@ -198,9 +198,10 @@ def test_nan_is_missing(any_opened):
     assert rows(any_opened(columns).histogram(SELECTION)) == (["0.0", "0.5"], [1, 1], True)
 
 
-def test_complete_means_that_nothing_is_missing(any_opened):
-    """A histogram cut to `top` says whether there is more."""
-    engine = any_opened(TABLE)
+@pytest.mark.parametrize("people", [TABLE["user"], [1, 1, 2, 2, None, 3]], ids=["texts", "numbers"])
+def test_complete_means_that_nothing_is_missing(any_opened, people):
+    """A histogram cut to `top` says whether there is more, whichever way people of that kind are counted."""
+    engine = any_opened({**TABLE, "user": people})
 
     assert rows(engine.histogram(SELECTION, top=1)) == (["x"], [2], False)
     assert rows(engine.histogram(SELECTION, top=2)) == (["x", "y"], [2, 1], True)

@@ -8,9 +8,10 @@ import pytest
 
 from hushcount.accounting.spent import Spent
 from hushcount.errors import BudgetExhausted, ClockImplausible, InvalidParameter, NotPermitted
+from hushcount.ledger import postgres
 from hushcount.ledger.ledger import EVERY, Page
 from hushcount.ledger.limits import rho_limit
-from tests.conformance.ledgers.stores import OWNER, START, HandClock, analyst, answered, ask, cost, dataset, known
+from tests.conformance.ledgers.stores import OWNER, START, analyst, answered, ask, cost, dataset, known
 
 WRITING = (
     lambda ledger: ledger.reserve(ask("new")),
@@ -168,10 +169,10 @@ def test_the_server_tells_the_time(server_store, monkeypatch):
     ledger = server_store.found()
     known(ledger, "visits")
     database = server_store.over(server_store.served())
-    wrong = HandClock(datetime(2099, 1, 1, tzinfo=UTC))
-    monkeypatch.setattr("hushcount.ledger.store.utc_now", wrong)
-    database.set_clock("accept", by=OWNER)
+    # A server whose clock is two days ahead of this machine's.
+    ahead = "clock_timestamp() + INTERVAL '2 days'"
+    monkeypatch.setattr(postgres, "_CLOCK", postgres._CLOCK.replace("clock_timestamp()", ahead))  # noqa: SLF001
     answered(database, ask("q"))
     at = database.history(Page(entity="visits", size=100), by=OWNER)[-1].at
 
-    assert abs(at - datetime.now(UTC)) < timedelta(hours=1)
+    assert abs(at - datetime.now(UTC) - timedelta(days=2)) < timedelta(hours=1)

@@ -332,7 +332,7 @@ def test_a_forked_child_opens_its_own_connection(store):
 
 def test_a_busy_file_is_waited_for_and_then_told(tmp_path, monkeypatch):
     """Another process that holds the file is waited for; after that the error says what to do."""
-    monkeypatch.setattr("hushcount.ledger.sqlite._WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("hushcount.ledger.seats.WAIT_SECONDS", 0.1)
     ledger = new_ledger(tmp_path / "ledger.db")
     holder = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

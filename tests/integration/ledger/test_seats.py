@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from contextlib import ExitStack, closing
+from types import SimpleNamespace
 
 import pytest
 
-from hushcount.ledger.seats import Seats
+from hushcount.errors import LedgerUnavailable
+from hushcount.ledger.founding import Founding
+from hushcount.ledger.seats import Seat, Seats
+from hushcount.ledger.sqlite import SqliteDatabase, found_sqlite
+from tests.conformance.ledgers.stores import OWNER, SECRET
 
 MOST = 4
 
@@ -80,3 +86,59 @@ def test_to_have_all_or_to_close_them_waits_for_whoever_reads(seats, deed):
     assert waited
     assert read == [(0,)]
     assert done.is_set()
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another connection to a new database that has no log beside it."""
+    with closing(sqlite3.connect(tmp_path / "bare.db", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE things (name TEXT)")
+        yield connection
+
+
+def pausing(monkeypatch, deed) -> list[float]:
+    """From now on a deed is done in place of each pause; how long they would have been."""
+    paused = []
+    monkeypatch.setattr(
+        "hushcount.ledger.seats.time",
+        SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: (paused.append(seconds), deed())),
+    )
+    return paused
+
+
+def test_a_file_without_a_log_is_waited_for_while_another_writes_it(tmp_path, holder, monkeypatch):
+    """As many do at once who open a copy that was put back: SQLite itself refuses all but one, without any wait."""
+    holder.execute("BEGIN IMMEDIATE")
+    paused = pausing(monkeypatch, lambda: holder.in_transaction and holder.execute("COMMIT"))
+    seat = Seat(tmp_path / "bare.db", draft=False, patient=True)
+    mode = seat.current().execute("PRAGMA journal_mode").fetchall()
+    seat.close()
+
+    assert paused == [0.001]
+    assert mode == [("wal",)]
+
+
+def test_that_others_held_it_for_long_is_told_after_a_long_wait_alone(tmp_path, holder, monkeypatch):
+    """The error says for how long others held it, so it is not raised before."""
+    monkeypatch.setattr("hushcount.ledger.seats.WAIT_SECONDS", 0.3)
+    holder.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    with pytest.raises(LedgerUnavailable, match="other processes held it"):
+        Seat(tmp_path / "bare.db", draft=False, patient=True)
+
+    assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.parametrize("doing", ["BEGIN IMMEDIATE", "BEGIN DEFERRED"])
+def test_what_was_taken_out_goes_when_those_who_use_the_file_have_done(tmp_path, monkeypatch, doing):
+    """Whoever writes or reads while a ledger is scrubbed is waited for; then nothing is left beside the file."""
+    path = tmp_path / "ledger.db"
+    found_sqlite(path, Founding(owner=OWNER, limit=None, secret=SECRET)).close()
+    with closing(SqliteDatabase(path)) as database, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(doing)
+        other.execute("SELECT * FROM log").fetchall()
+        paused = pausing(monkeypatch, lambda: other.in_transaction and other.execute("COMMIT"))
+        database.scrub()
+
+        assert paused
+        assert path.with_name("ledger.db-wal").stat().st_size == 0

@@ -84,7 +84,14 @@ PASSING = frozenset({"store-failed", "store-incomplete", "store-timeout", "ledge
 # What one standard release has of each.
 _UNITS = {"rho": STANDARD.rho, "delta": STANDARD.delta}
 _HELD = "The store gave a part only, so nothing was drawn; ask again with the same key, for what is held already."
-_AFTER_READING = "Data was read for it, so what was held stays charged. An owner finds more under the request's id."
+# Not to owners either: it may quote rows.
+_WHERE = "Why, is shown to nobody; whoever runs the service finds when and how in its log, by the request's id."
+_AFTER_READING = f"Data was read for it, so what was held stays charged. {_WHERE}"
+# Where the ledger does not tell whether anything is held, it may be, and data may have been read.
+_PERHAPS_AFTER_READING = (
+    "It failed, and nobody can tell now whether anything was charged: ask again with the same key, which never charges "
+    f"twice. {_WHERE}"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +156,8 @@ def problem_of(error: Exception, *, charged: bool | None = False) -> Problem:
         return Problem(code=code, detail=_AFTER_READING + more, charged=True)
     if code == "internal":
         return Problem(code=code, detail="The failure was noted; nothing of it is shown.", charged=charged)
+    if code in _OF_DATA and charged is None:
+        return Problem(code=code, detail=_PERHAPS_AFTER_READING, charged=None)
     notes = [] if charged else getattr(error, "__notes__", [])
     detail = " ".join([_words(error), *notes])
     if charged is False and "charged" not in detail:

@@ -24,10 +24,12 @@ from hushcount.app.serving.news import News
 from hushcount.app.serving.opening import open_setting
 from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.owners.log import read_heads
+from hushcount.app.serving.owners.saved import put_schedule, save
+from hushcount.app.serving.owners.schedules import Run
 from hushcount.app.serving.owners.wishes import make_wish
 from hushcount.app.serving.questions import queries
 from hushcount.errors import StoreIncomplete
-from hushcount.ledger.ledger import EVERY, Account, Entry, Proof, Verdict
+from hushcount.ledger.ledger import EVERY, SERVICE, Account, Entry, Proof, Verdict
 from hushcount.ledger.limits import rho_limit
 from tests.unit.app.serving.services import ZOE, make_config, running_service
 from tests.unit.app.serving.test_queries import COUNT, TOP, ended, released
@@ -55,7 +57,8 @@ class Receiver(http.server.ThreadingHTTPServer):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        # A redirect that is followed comes as a GET, without a body.
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.called += 1
         if self.server.hangs is not None and not self.server.well.is_set():
             for letter in self.server.hangs:
@@ -168,6 +171,36 @@ def test_a_waiting_request_and_a_failed_store_are_told_without_what_was_said(sce
     assert [(one["code"], one["dataset"]) for one in receiver.bodies("store")] == [("store-incomplete", "events")]
     sent = b"".join(body for _, body in receiver.got)
     assert not any(word in sent for word in (b"canary", b"article", b"country", b"NZ"))
+
+
+def test_a_scheduled_question_that_came_to_nothing_and_missed_days_are_told(scene):
+    """Once a day for each reason, with whose it is and not what it asks; what an owner stopped is no news to them."""
+    service, receiver, both = scene
+    offer = service.served.find("events")
+    asked = {"question": "count", "item": "article", "where": "country = 'canary'"}
+    one = save(service, ZOE, offer, name="canary", question=asked, schedule="new data")
+    day = datetime(2026, 11, 17, 9, tzinfo=UTC)
+    failed = Run(version="", state="tried again", at=day, problem=("store-failed", "canary"))
+    for run, stopped in (
+        (replace(failed, problem=("frozen", "canary")), None),
+        (failed, None),
+        (replace(failed, at=day + timedelta(hours=1)), None),
+        (replace(failed, at=day + timedelta(days=1)), None),
+        (Run(version="v", state="done", at=day, missed=("2026-11-15", "2026-11-16")), None),
+        (replace(failed, state="failed", problem=("budget-exhausted", "canary")), "canary"),
+    ):
+        one = put_schedule(service, one, replace(one.schedule, run=run, stopped=stopped), by=SERVICE)
+        rounds(both)
+    told = receiver.bodies("schedule")
+
+    assert {(form["question"], form["analyst"], form["dataset"]) for form in told} == {(one.id, "zoe", "events")}
+    assert [(form.get("code"), form.get("stopped"), form.get("missed")) for form in told] == [
+        ("store-failed", False, None),
+        ("store-failed", False, None),
+        (None, None, ["2026-11-15", "2026-11-16"]),
+        ("budget-exhausted", True, None),
+    ]
+    assert b"canary" not in b"".join(body for _, body in receiver.got)
 
 
 def test_a_broken_chain_is_told(scene, monkeypatch):

@@ -114,10 +114,17 @@ def test_no_number_of_the_data_is_told(service):
     assert spent(service) > 0
 
 
-def test_it_is_charged_before_the_data_is_read_and_stands_in_the_log(service):
+def test_it_is_charged_before_the_data_is_read_and_stands_in_the_log(service, monkeypatch):
     """Like any question, to the owner and to the data; the same on the same data is free; a key is paid once."""
     declare(service, max_items=3)
-    before = spent(service)
+    before, real, found = spent(service), checking._breaking, []  # noqa: SLF001
+
+    def breaking(*given):
+        population = service.ledger.catalog.find("events", by="olga").population
+        found.append([one.kind for one in service.ledger.history(Page(entity=population, size=100), by="olga")][-2:])
+        return real(*given)
+
+    monkeypatch.setattr(checking, "_breaking", breaking)
     first = check(service, OLGA, service.served.find("events"), key="k1").found
     paid = spent(service) - before
     again = check(service, OLGA, service.served.find("events"), key="k1").found
@@ -126,6 +133,7 @@ def test_it_is_charged_before_the_data_is_read_and_stands_in_the_log(service):
     entries = service.ledger.history(Page(entity=population, size=100), by="olga")
     whats = [(entry.by, entry.body["ask"]["what"]) for entry in entries if entry.kind in {"reserve", "repeat"}]
 
+    assert found == [["reserve", "touch"]]
     assert 0 < paid <= CHECKED.rho
     assert first["cost"]["releases"] == pytest.approx(float(paid) * 10)
     assert (spent(service) - before, again["facts"], other["facts"]) == (paid, first["facts"], first["facts"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -10,6 +11,7 @@ from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.owners.heads import freeze_if_restored, keep_heads
 from hushcount.app.serving.questions.queries import price, release
 from hushcount.errors import Frozen, LedgerMismatch
+from hushcount.ledger.ledger import EVERY
 from tests.unit.app.serving.services import OLGA, ZOE, make_config, running_service
 
 COUNT = Task(dataset="events", question="count", said={"item": "article"})
@@ -38,6 +40,18 @@ def test_a_restored_ledger_is_frozen(tmp_path):
         # An owner lifts it.
         service.ledger.records.put("freeze", "*", None, owner="olga", by="olga")
         assert price(service, OLGA, COUNT)["fits"]
+
+
+def test_a_restored_ledger_that_has_grown_since_is_frozen_too(tmp_path):
+    """As many entries as were kept, and others: a number tells nothing, a link does."""
+    config, kept = make_config(tmp_path), tmp_path / "heads.json"
+    with running_service(config) as service:
+        keep_heads(service.ledger, kept)
+        number, link = json.loads(kept.read_text(encoding="utf-8"))[EVERY]
+        kept.write_text(json.dumps({EVERY: [1, link]}), encoding="utf-8")
+
+        assert number > 1
+        assert freeze_if_restored(service.ledger, kept, by="the service")
 
 
 def test_links_that_cannot_be_read_are_no_links(tmp_path):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import hmac
+from dataclasses import replace
 from ipaddress import ip_network
 from types import SimpleNamespace
 
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from hushcount.app.serving.callers import signing
+from hushcount.app.serving.callers import sessions, signing
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.issuers import Issuer
 from hushcount.app.serving.callers.signing import (
@@ -210,6 +211,22 @@ def test_other_sites_change_nothing_through_a_browser(enter):
     assert enter(
         *proxied, ("Sec-Fetch-Site", "same-origin"), ("Origin", "https://c.example"), method="POST", peer=PROXY
     )
+
+
+@pytest.mark.parametrize(("url", "taken"), [(None, "hushcount"), ("https://c.example", "__Host-hushcount")])
+def test_over_tls_only_the_cookie_is_taken_that_no_other_host_can_set(config, url, taken):
+    """Or a page next door could sign somebody in as whom it likes, and read what they ask."""
+    service = make_service(replace(config, server=replace(config.server, public_url=url)))
+    text = sessions.begin(service.setting, service.tokens_key, caller=Caller(name="zoe")).text
+    other = {"hushcount": "__Host-hushcount", "__Host-hushcount": "hushcount"}[taken]
+
+    def known(cookies):
+        return sign_in(service, Knock(method="GET", peer="192.0.2.7", headers=(("Cookie", cookies),)), door=Door())
+
+    assert known(f"{taken}={text}").name == "zoe"
+    assert known(f"{other}=planted; {taken}={text}").name == "zoe"
+    with pytest.raises(NotSignedIn, match="nobody knows"):
+        known(f"{other}={text}")
 
 
 def test_jwts_sign_in(enter, issuer):

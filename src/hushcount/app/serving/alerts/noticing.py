@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from hushcount.app.serving.owners.saved import KIND as QUESTION
 from hushcount.app.serving.owners.wishes import KIND as WISH
 from hushcount.app.serving.problems import Problem
 from hushcount.ledger.ledger import SERVICE, Account, Balance, Entry, Ledger
@@ -76,7 +77,7 @@ def step_of(balance: Balance) -> int | None:
 
 
 def of_records(ledger: Ledger, news: Iterable[Entry], *, by: str) -> Iterator[Notice]:
-    """Wishes that were made, and a freeze by the service itself: a ledger that was put back."""
+    """Wishes that were made, a freeze by the service itself (a ledger that was put back), schedules that missed."""
     names = {one.id: one.name for one in ledger.catalog.datasets(by=by)}
     for entry in news:
         kind, name = entry.body.get("record", ("", ""))
@@ -87,6 +88,22 @@ def of_records(ledger: Ledger, news: Iterable[Entry], *, by: str) -> Iterator[No
         elif kind == "freeze" and entry.by == SERVICE and content:
             # By its link and not by its number: a ledger that is put back twice counts the same numbers twice.
             yield Notice(about=("frozen", entry.hash), form={"kind": "frozen"})
+        elif kind == QUESTION:
+            yield from _of_schedule(name, content, {"dataset": names.get(content.get("dataset", ""))}, entry)
+
+
+def _of_schedule(name: str, content: Mapping[str, Any], where: Mapping[str, Any], entry: Entry) -> Iterator[Notice]:
+    """A scheduled question that came to nothing, once a day for each reason; and days of which there is no answer."""
+    run = (content.get("schedule") or {}).get("run") or {}
+    told = {"kind": "schedule", "question": name, "analyst": entry.body.get("owner"), **where}
+    code, missed = (run.get("problem") or ("", ""))[0], run.get("missed") or []
+    # That an owner stopped all questions is no news to owners.
+    if code and code != "frozen":
+        stopped = content["schedule"]["stopped"] is not None
+        form = {**told, "code": code, "stopped": stopped}
+        yield Notice(about=("schedule", name, code, str(run["at"])[:10]), form=form)
+    if missed:
+        yield Notice(about=("missed", name, *missed), form={**told, "missed": missed})
 
 
 def of_stores(ledger: Ledger, since: datetime, *, by: str) -> Iterator[Notice]:

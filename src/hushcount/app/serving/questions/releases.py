@@ -33,7 +33,7 @@ class Answered:
         job: the query.
         dataset: the name of the data set.
         stored: the answer.
-        etag: a digest of the stored bytes: they never change.
+        etag: a digest of the bytes: they never change.
         as_new: whether nothing may tell that it was made before, as between separate analysts.
     """
 
@@ -62,9 +62,16 @@ def answered(service: Service, job: Job) -> tuple[Answered, ...]:
         if not isinstance(stored, StoredRelease):
             raise NotFound(f"there is no release of {job.id!r}")
         as_new, name = apart and stored.repeated, order.release_of(job.id, place)
-        etag = hashlib.sha256(stored.payload).hexdigest()[:32]
-        found.append(Answered(id=name, job=job, dataset=dataset, stored=stored, etag=etag, as_new=as_new))
+        one = Answered(id=name, job=job, dataset=dataset, stored=stored, etag="", as_new=as_new)
+        found.append(replace(one, etag=_etag(one)))
     return tuple(found)
+
+
+def _etag(one: Answered) -> str:
+    # Whoever has an answer can write down its bytes, but for the moment of the first asking, and find that by their
+    # digest. So of what is as if new it is the digest of the bytes that would have been stored now.
+    told = one.release.to_bytes() if one.as_new else one.stored.payload
+    return hashlib.sha256(told).hexdigest()[:32]
 
 
 def release_form(answered: Answered) -> dict[str, Any]:
