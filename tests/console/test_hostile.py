@@ -112,8 +112,9 @@ def test_an_item_is_shown_as_one_text(text):
 def test_a_picture_is_nothing_but_our_own_markup(rows, cutoff):
     """Whatever the items are called and however large their numbers; at most as many bars as it says."""
     made = [{"item": text, "count": count, "low": max(0, count - 5), "high": count + 9} for text, count in rows]
-    drawn = str(bars(made, cutoff))
+    for narrow in (False, True):
+        drawn = str(bars(made, cutoff, narrow=narrow))
 
-    assert strange(drawn) == []
-    assert drawn.count('class="bar"') == min(25, len(rows))
-    assert "nan" not in drawn.lower().replace(plain("".join(text for text, _ in rows)).lower(), "")
+        assert strange(drawn) == []
+        assert drawn.count('class="bar"') == min(25, len(rows))
+        assert "nan" not in drawn.lower().replace(plain("".join(text for text, _ in rows)).lower(), "")

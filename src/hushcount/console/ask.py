@@ -17,7 +17,7 @@ from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.left import left_form
-from hushcount.console.asking import FIELDS, Asked, again, asked_of
+from hushcount.console.asking import FIELDS, Asked, again, asked_of, example_of
 from hushcount.console.reading import said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import NotFound
@@ -136,5 +136,12 @@ def _view(asking: _Asking, *, status: int = 200, **found: Any) -> View:  # noqa:
         "problem": None,
     }
     # Who sends the form twice asks once: the same key is the same question.
-    form = {"dataset": asking.dataset, "asked": asking.asked.form(), "key": new_id("k"), **parts, **found}
+    form = {
+        "dataset": asking.dataset,
+        "asked": asking.asked.form(),
+        "example": example_of(asking.dataset),
+        "key": new_id("k"),
+        **parts,
+        **found,
+    }
     return View(template="ask.html", title=f"Ask about {asking.dataset['name']}", form=form, status=status)
