@@ -76,7 +76,7 @@ def test_data_is_added_tracked_looked_at_and_limited(site, window, olga, scripts
     assert "Nobody asked about this data yet" in live
     assert tracked
     assert "would have stopped 1 of 1" in figure
-    assert re.search(rf"{analyst}\s+\d+ {datetime.now(UTC):%B %Y}\s+1\s", figure)
+    assert re.search(rf"{analyst}\s+\d+ {datetime.now(UTC):%B %Y}\s+day 1 of their month\s", figure)
     assert "at most 62 times out of 100" in figure
     assert "3 releases a month for each analyst would have stopped nobody" in proposed
     assert re.search(
