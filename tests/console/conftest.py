@@ -69,9 +69,7 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as program:
-        browser = program.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", "--lang=en-GB"]
-        )
+        browser = program.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
         browser.close()
 
@@ -99,7 +97,6 @@ def window(chromium, site):
 
     def open_window(token: str | None = None, *, scripts: bool = True, **look: Any) -> Any:
         look.setdefault("viewport", {"width": 1200, "height": 900})
-        look.setdefault("locale", "en-GB")
         context = chromium.new_context(base_url=site.url, java_script_enabled=scripts, **look)
         page = context.new_page()
         page.set_default_timeout(90_000)
@@ -110,7 +107,6 @@ def window(chromium, site):
         page.expected, page.complaints = own.expected, own.complaints
         if token is not None:
             context.add_cookies([site.cookie(token)])
-            page.goto("/console/data")
         return page
 
     yield open_window

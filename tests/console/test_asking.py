@@ -32,6 +32,7 @@ def test_a_question_is_priced_rehearsed_released_compared_and_receipted(site, wi
     """The whole way of an answer, each step from the page before it; the numbers are those of the interface."""
     _, token = site.person()
     page = window(token, scripts=scripts)
+    page.goto("/console/data")
     page.click("a.main[href*='data=reading']")
     page.fill("[name=k]", "4" if scripts else "5")
     page.click("text=See the price")

@@ -82,6 +82,7 @@ def test_a_data_set_with_an_odd_name_is_asked_like_any_other(site, window):
     """Its name, its person and its columns are text everywhere."""
     _, token = site.person(dataset=ODD)
     page = window(token)
+    page.goto("/console/data")
     page.click("a.main")
     page.wait_for_selector(".price")
     page.click("text=Release the answer")

@@ -82,7 +82,7 @@ def test_data_is_added_tracked_looked_at_and_limited(site, window, olga, scripts
     assert re.search(
         r"each analyst\s+set by olga, [^\t]+\t1 release a month\s+Lift[^\t]*\tat most 62 times out of 100", holds
     )
-    assert re.search(r"every data set, all together[^\t]+\t10 releases a month\s+not here: replaced by its own", holds)
+    assert re.search(rf"every data set, all together[^\t]+\t10 releases a month\s+not here: {name} has its own", holds)
     assert "Nothing was charged" in refused
     assert "/console/budget?" in way_out
 
