@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -172,6 +173,44 @@ def test_a_limit_from_a_day_on_is_told_as_that(site, window, olga):
     assert (said["mode"], said["enforced_from"][:10]) == ("track", day)
     assert "tracked, enforced from" in holds
     assert "each analyst" not in page.inner_text("section:has(h2:text-is('What holds now'))")
+
+
+def test_who_is_over_a_tracked_limit_is_red(site, window, olga):
+    """With what they spent, as the interface has it; whoever is not over is as everybody else."""
+    analyst, token = site.person()
+    limit = {"dataset": "reading", "analyst": analyst, "releases": "8", "mode": "track"}
+    fetched(site, "/v1/limits", olga, limit, method="PUT")
+    for number in range(2):
+        body = {"dataset": "reading", "question": "people", "where": f"article != '{number}'", "rho": "0.5"}
+        fetched(site, "/v1/queries", token, {**body, "mode": "release"}, headers={"Idempotency-Key": f"red-{number}"})
+    page = window(olga)
+    page.goto("/console/overview")
+    rows = page.locator("section:has(h2:has-text('reading')) tbody tr").evaluate_all(
+        "rows => rows.map(({cells: [name, spent]}) => [name.innerText, getComputedStyle(spent).color, spent.innerText])"
+    )
+    told = fetched(site, "/console/overview.json", olga)["datasets"]
+    spenders = next(one for one in told if one["name"] == "reading")["spenders"]
+    account = fetched(site, "/v1/datasets/reading/budget", token)["accounts"]
+    own = next(one for one in account if one["kind"] == "analyst")["releases"]
+
+    assert [f"{analyst} over", "rgb(161, 22, 22)", "10"] in rows
+    assert [one["releases"] for one in spenders if one["name"] == analyst] == [own]
+    assert [name.endswith(" over") for name, *_ in rows] == [one["over"] for one in spenders]
+    assert {colour == "rgb(161, 22, 22)" for name, colour, _ in rows if " over" not in name} <= {False}
+
+
+def test_data_that_cannot_be_read_is_told(site, window, olga):
+    """On the page of health, while its file is away; the service is well all the same."""
+    page, place = window(olga), Path(site.service.config.store("files").place)
+    (place / "surveys.parquet").rename(place / "away")
+    page.goto("/console/health")
+    away, well = page.inner_text("section:has(h2:text-is('Stores'))"), page.inner_text("h1")
+    (place / "away").rename(place / "surveys.parquet")
+    page.reload()
+
+    assert re.search(r"reading\s+can be read\s+surveys\s+cannot be read", away)
+    assert well == "All is well"
+    assert "cannot be read" not in page.inner_text("main")
 
 
 def test_a_stop_holds_until_it_is_lifted(site, window, olga):
