@@ -115,6 +115,20 @@ def test_a_price_above_the_most_that_is_allowed_is_refused(fresh):
     assert released(fresh.analyst, {**TOP, "max_cost": {"releases": 1}}).status == 200
 
 
+def test_a_price_that_was_told_is_allowed(fresh):
+    """Whoever sends back what they were told is not refused, at any preset; a digit less is, and so is nothing."""
+    for number, preset in enumerate(("cautious", "standard")):
+        asked = {**TOP, "preset": preset}
+        told = fresh.analyst.post("/v1/queries", asked).form["cost"]["releases"]
+        less = released(fresh.analyst, {**asked, "max_cost": {"releases": f"{told - 1e-6:.6f}"}}, key=f"less-{number}")
+        none = released(fresh.analyst, {**asked, "max_cost": {"releases": "0"}}, key=f"none-{number}")
+        paid = released(fresh.analyst, {**asked, "max_cost": {"releases": str(told)}}, key=f"paid-{number}")
+        again = released(fresh.analyst, {**asked, "max_cost": {"releases": 0}}, key=f"again-{number}")
+
+        assert [one.code for one in (less, none)] == ["over-max-cost"] * 2, preset
+        assert (paid.status, again.status) == (200, 200), preset
+
+
 def test_who_does_not_wait_gets_a_place_to_look(fresh, gate):
     """And can wait there."""
     reply = released(fresh.analyst, Prefer="respond-async")

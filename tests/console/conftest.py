@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hushcount.app.serving.jobs import answering
+from hushcount.console import ask
 from tests.conftest import IN_CI
 from tests.console.site import CHROMIUM, ODD, Site, fetched, served
 
@@ -83,6 +84,8 @@ def gate(monkeypatch):
         return real(*given, **named)
 
     monkeypatch.setattr(answering, "answer", answer)
+    # Nobody has to wait for what does not come.
+    monkeypatch.setattr(ask, "_PATIENCE", 0.1)
     yield opened
     opened.set()
 
@@ -101,10 +104,9 @@ def window(chromium, site):
         page.on("console", lambda said: own.complaints.append(said.text) if said.type in {"error", "warning"} else None)
         page.on("pageerror", lambda error: own.complaints.append(str(error)))
         made.append((context, own))
-        page.expected = own.expected
+        page.expected, page.complaints = own.expected, own.complaints
         if token is not None:
             context.add_cookies([site.cookie(token)])
-            page.goto("/console/data")
         return page
 
     yield open_window

@@ -55,17 +55,25 @@ def test_a_column_that_is_not_there_is_no_person(tmp_path):
     assert (before, kept) == ("", "reader")
 
 
-def test_the_command_asks_for_the_person_in_the_browser(tmp_path):
-    """`hushcount serve FILE` starts without --user, prints where its pages are, and they ask."""
+def test_the_command_ends_in_a_page_that_answers(tmp_path, window):
+    """`hushcount serve FILE` without --user prints where its pages are: three clicks there, also without scripts."""
     make_files(tmp_path, [])
+    page = window(scripts=False)
     with running(tmp_path, "data/reading.parquet", "--port", "0") as (process, port):
         lines = [process.stdout.readline(), process.stdout.readline()]
         status, headers, _ = called(port, "GET", "/")
-        page = called(port, "GET", "/console/data")[2].decode()
+        page.goto(lines[1].removeprefix("Open: ").strip())
+        asked = page.inner_text("label[for=person]")
+        page.select_option("#person", "reader")
+        page.click("text=That is a person")
+        page.click("text=Release the answer")
+        page.wait_for_selector("h1.said")
+        answered, rows = page.text_content("h1"), page.locator("tbody tr").count()
 
     assert lines[1] == f"Open: http://127.0.0.1:{port}/console\n"
     assert (status, headers["location"]) == (303, "/console/data")
-    assert "Who is a person here?" in page
+    assert asked == "Who is a person here?"
+    assert (answered, rows) == ("the 10 articles that most readers have", 10)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,18 @@ def test_pages_tell_browsers_to_keep_out(site):
     assert "style=" not in body
 
 
+def test_what_the_policy_refuses_is_noticed_by_every_test(site, window):
+    """A window in which a script or a style is refused has complained: so no other test here met one."""
+    page = window(site.person()[1])
+    page.expected.append("Content Security Policy")
+    page.goto("/console/data")
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">x</p>')")
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'window.ran = 1'}))")
+
+    assert len([said for said in page.complaints if "Content Security Policy" in said]) == 2
+    assert page.evaluate("window.ran") is None
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -82,6 +82,7 @@ def test_a_data_set_with_an_odd_name_is_asked_like_any_other(site, window):
     """Its name, its person and its columns are text everywhere."""
     _, token = site.person(dataset=ODD)
     page = window(token)
+    page.goto("/console/data")
     page.click("a.main")
     page.wait_for_selector(".price")
     page.click("text=Release the answer")
@@ -112,8 +113,9 @@ def test_an_item_is_shown_as_one_text(text):
 def test_a_picture_is_nothing_but_our_own_markup(rows, cutoff):
     """Whatever the items are called and however large their numbers; at most as many bars as it says."""
     made = [{"item": text, "count": count, "low": max(0, count - 5), "high": count + 9} for text, count in rows]
-    drawn = str(bars(made, cutoff))
+    for narrow in (False, True):
+        drawn = str(bars(made, cutoff, narrow=narrow))
 
-    assert strange(drawn) == []
-    assert drawn.count('class="bar"') == min(25, len(rows))
-    assert "nan" not in drawn.lower().replace(plain("".join(text for text, _ in rows)).lower(), "")
+        assert strange(drawn) == []
+        assert drawn.count('class="bar"') == min(25, len(rows))
+        assert "nan" not in drawn.lower().replace(plain("".join(text for text, _ in rows)).lower(), "")

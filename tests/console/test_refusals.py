@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from tests.console.site import fetched
@@ -62,6 +64,32 @@ def test_what_would_fit_is_one_click_away(site, window):
 
     assert "0.1 releases at most" in " ".join(priced.split())
     assert page.text_content("h1") == "the 12 articles that most readers have"
+
+
+def test_the_budget_is_told_in_plain_words(site, window):
+    """How much more, until when and what that means, of one's own before what all share, and what it went to."""
+    _, token, _ = limited(site, "4")
+    body = {"mode": "release", "dataset": "reading", "question": "people"}
+    fetched(site, "/v1/queries", token, body, headers={"Idempotency-Key": "budget"})
+    page = window(token)
+    page.goto("/console/budget?data=reading")
+    first = page.inner_text("section.card")
+    own = fetched(site, "/v1/datasets/reading/budget", token)
+    (mine,) = [one for one in own["accounts"] if one["kind"] == "analyst"]
+    page.locator("summary:text-is('What renewal means')").first.click()
+    renews = datetime.fromisoformat(mine["renews"])
+    told, went = page.inner_text("section.card"), page.inner_text("section:has(h2:text-is('What it went to'))")
+    page.goto("/console/data")
+
+    assert own["left"]["like_this"] == 3
+    assert f"About 3 more usual questions until {renews.day} {renews:%B %Y}" in " ".join(first.split())
+    assert first.index("Your own budget") < first.index("shared by all who ask")
+    assert f"3 of 4 releases left; 1 spent this month. Renewed on {renews.day} {renews:%B %Y}." in first
+    assert mine["renewal"] in told
+    assert "how many readers there are" in went
+    room = f"Room for about 3 more usual questions until {renews.day} {renews:%B %Y}."
+    assert room in " ".join(page.inner_text("main").split())
+    assert "Protects everything that any one reader did in reading" in page.inner_text("main")
 
 
 def test_a_wish_can_be_taken_back(site, window):

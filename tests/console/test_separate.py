@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from hushcount.app.serving.setup.config import Timing
+from hushcount.console.texts import day
 from tests.console.markup import words
 from tests.console.site import fetched, got, served
 
@@ -20,7 +21,8 @@ def apart(tmp_path_factory):
 
     def change(config):
         timing = Timing(kind="grid", every=timedelta(milliseconds=200))
-        return replace(config, privacy=replace(config.privacy, analysts="separate", timing=timing))
+        stores = tuple(replace(store, snapshot="day") for store in config.stores)
+        return replace(config, stores=stores, privacy=replace(config.privacy, analysts="separate", timing=timing))
 
     with served(tmp_path_factory.mktemp("apart"), hostile=[], change=change) as made:
         yield made
@@ -39,3 +41,13 @@ def test_no_page_tells_of_another_analyst(apart):
     assert "Others spend from it too" in before[2]
     assert not any(name in page for page in after)
     assert name in words(got(apart, "/console/data", theirs)[1])
+
+
+def test_data_of_a_day_tells_which_day(apart):
+    """Where versions change once a day, the page says as of which; it is the day of the interface."""
+    _, token = apart.person()
+    told = fetched(apart, "/v1/datasets/reading", token)["as_of"]
+    page = words(got(apart, "/console/data", token)[1])
+
+    assert told == apart.service.setting.clock().date().isoformat()
+    assert f"As of {day(told)}" in page

@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from tests.console.site import fetched
+
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 
 
@@ -31,6 +33,10 @@ def test_a_token_is_made_used_by_curl_and_ended(site, window, scripts):
     used = curled(site, text)
     page.click("text=I have kept it")
     listed = page.inner_text("li:has-text('Nightly')")
+    body = {"mode": "release", "dataset": "reading", "question": "people", "rho": "0.01"}
+    fetched(site, "/v1/queries", text, body, headers={"Idempotency-Key": "nightly"})
+    page.reload()
+    asked = page.inner_text("li:has-text('Nightly')")
     content = page.content()
     page.click("li:has-text('Nightly') >> text=End it")
 
@@ -39,6 +45,8 @@ def test_a_token_is_made_used_by_curl_and_ended(site, window, scripts):
     assert "Nightly <i>report</i>" in listed
     assert "only reading" in listed
     assert "at most 2.5 releases" in listed
+    assert "asked nothing lately" in listed
+    assert f"asked last on {site.service.setting.clock().day} " in asked
     assert text not in content
     assert page.locator("li:has-text('Nightly')").count() == 0
     assert curled(site, text) == "401"

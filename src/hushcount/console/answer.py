@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -15,14 +14,12 @@ from hushcount.api.readable import readable_release
 from hushcount.api.rendering import rendered
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.deriving import LEVEL, Deed, derive
-from hushcount.app.serving.jobs.tasks import Order, Task
-from hushcount.app.serving.questions import queries
+from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions.releases import Answered, cost_form, receipt_form
-from hushcount.console.asking import again, rho_of, sizes_of
+from hushcount.console.onward import Finding, onward
 from hushcount.console.reading import said, said_often, whole
 from hushcount.console.views import ROOT, View, page, site_of
 from hushcount.console.wording import worded
-from hushcount.errors import HushcountError
 from hushcount.model.tuples import join
 
 router = APIRouter(prefix=ROOT)
@@ -58,6 +55,8 @@ def _answer(request: Request) -> View:
     rows, start = release["rows"], whole(given.get("from", "0"), "from")
     order = Order.from_json(found.job.body)
     task = order.tasks[int(found.id.partition("-")[2] or 1) - 1]
+    cut = task.question != "people" and bool(release["notes"])
+    finding = Finding(task=task, rows=rows, counted=release["interval"] is not None, cut=cut)
     form = {
         "release": release,
         "question": {"question": task.question, **task.said},
@@ -70,7 +69,7 @@ def _answer(request: Request) -> View:
         "until": min(len(rows), start + MOST),
         "compared": _compared(found, rows, given.get("a"), given.get("b")),
         "added": _added(found, rows, said_often(request, "sum")),
-        **_more(request, task),
+        **onward(request, finding),
     }
     return View(template="answer.html", title=f"Answer about {found.dataset}", form=form)
 
@@ -104,24 +103,6 @@ def _row(rows: Sequence[dict[str, Any]], place: str, name: str) -> str:
         raise Refused("invalid-parameter", f"There is no row {number} here.", parameter=name)
     item = rows[number]["item"]
     return item if isinstance(item, str) else join(item)
-
-
-def _more(request: Request, task: Task) -> dict[str, Any]:
-    """How the same question can be asked again, and the next dearer way to ask it, which shows more."""
-    service, caller = service_of(request), caller_of(request)
-    presets = service.config.privacy.presets
-    fields = again(task.dataset, {"question": task.question, **task.said}, presets)
-    sizes = sizes_of(presets)
-    if fields is None or int(fields["step"]) + 1 >= len(sizes):
-        return {"again": fields, "more": None}
-    step = int(fields["step"]) + 1
-    without = {name: value for name, value in task.said.items() if name not in {"preset", "rho"}}
-    # Who may not ask any more can still read what they asked.
-    with suppress(HushcountError):
-        dearer = Task(dataset=task.dataset, question=task.question, said={**without, "rho": rho_of(sizes[step])})
-        price = queries.price(service, caller, dearer)
-        return {"again": fields, "more": {"price": price, "fields": {**fields, "step": str(step)}}}
-    return {"again": fields, "more": None}
 
 
 def _name(request: Request) -> str:

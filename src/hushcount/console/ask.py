@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -17,19 +17,16 @@ from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.left import left_form
-from hushcount.console.asking import FIELDS, Asked, again, asked_of
+from hushcount.console.asking import FIELDS, Asked, again, asked_of, example_of
 from hushcount.console.reading import said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import NotFound
-from hushcount.model.budgets import STANDARD
 
 router = APIRouter(prefix=ROOT)
 # So long a browser waits for an answer before it is shown how far it is.
 _PATIENCE = 3.0
 # So many of one's own questions are looked through for the same one.
 _RECENT = 100
-# What the interface takes of an amount.
-_DIGITS = Decimal("1e-25")
 _AFFORDED = ("budget-exhausted", "over-max-cost")
 
 
@@ -94,16 +91,9 @@ def _priced(request: Request, asking: _Asking) -> dict[str, Any]:
     room = None if left is None else left["releases"]
     after = None if room is None or not price["fits"] else round(max(0.0, room - price["cost"]["releases"]), 6)
     before = _answered(request, asking, task) if price["free"] else None
-    return {"price": price, "left": left, "after": after, "most": _most(price), "answered": before}
-
-
-def _most(price: dict[str, Any]) -> str:
-    """What is allowed for a question: its price as shown, in all its parts, and no digit that can be seen more."""
-    if price["free"]:
-        return "0"
-    spent = price["cost"]["expert"]
-    parts = Decimal(spent["rho"]) / STANDARD.rho, Decimal(spent["delta"]) / STANDARD.delta
-    return f"{max(parts).quantize(_DIGITS, ROUND_CEILING):f}"
+    # What is pressed is paid at the price that is shown, and at no other.
+    most = f"{Decimal(str(price['cost']['releases'])):f}"
+    return {"price": price, "left": left, "after": after, "most": most, "answered": before}
 
 
 def _order(request: Request, asked: Asked, mode: str, *, most: str | None = None) -> Order:
@@ -146,5 +136,12 @@ def _view(asking: _Asking, *, status: int = 200, **found: Any) -> View:  # noqa:
         "problem": None,
     }
     # Who sends the form twice asks once: the same key is the same question.
-    form = {"dataset": asking.dataset, "asked": asking.asked.form(), "key": new_id("k"), **parts, **found}
+    form = {
+        "dataset": asking.dataset,
+        "asked": asking.asked.form(),
+        "example": example_of(asking.dataset),
+        "key": new_id("k"),
+        **parts,
+        **found,
+    }
     return View(template="ask.html", title=f"Ask about {asking.dataset['name']}", form=form, status=status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,6 +24,7 @@ KINDS: Mapping[str, tuple[str, str | None]] = {
 }
 FIELDS = ("data", "question", "item", "k", "where", "step", "delta")
 _USUAL_K = 10
+_PLAIN = re.compile(r"[a-z_]{1,30}")
 # How close an answer can be had: each step in standard releases.
 _SIZES = ("0.1", "0.2", "0.5", "1", "2", "5")
 
@@ -123,6 +125,13 @@ def asked_of(given: Mapping[str, str], dataset: Mapping[str, Any]) -> Asked:
         step=step,
         delta=given.get("delta"),
     )
+
+
+def example_of(dataset: Mapping[str, Any]) -> str:
+    """A condition that could be written here: on a column that the data has, if one has a plain name."""
+    names = [one["name"] for one in dataset["columns"] or () if one["kind"] == "text" and _PLAIN.fullmatch(one["name"])]
+    other = [name for name in names if name != dataset["person"]]
+    return f"{other[0]} LIKE 'a%'" if other else "country = 'NZ' AND NOT test"
 
 
 def sizes_of(presets: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Request
 
 from hushcount.api.app import VERSION
 from hushcount.api.work import caller_of, heavy, service_of
-from hushcount.app.serving.alerts.alerts import KIND as ALERT
 from hushcount.app.serving.callers.callers import require
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.lookout import ENDS
@@ -20,6 +19,7 @@ from hushcount.app.serving.readiness import unready
 from hushcount.app.serving.service import Service
 from hushcount.app.wiring import shown_place
 from hushcount.console.reading import said
+from hushcount.console.trail import verified_at
 from hushcount.console.views import ROOT, View, page
 from hushcount.errors import HushcountError
 
@@ -57,7 +57,7 @@ def _health(request: Request) -> View:
         "stores": [_store(service, name) for name in sorted(store.name for store in service.config.stores)],
         "versions": {"hushcount": version("hushcount"), "interface": VERSION, "python": platform.python_version()},
         "server": {"workers": server.workers, "public_url": server.public_url},
-        "verified": _verified(service),
+        "verified": verified_at(request),
     }
     return View(template="health.html", title="Health", form=form)
 
@@ -101,9 +101,3 @@ def _available(service: Service, offer: Offer) -> bool:
     except HushcountError:
         return False
     return True
-
-
-def _verified(service: Service) -> str | None:
-    """When the service itself last replayed the chain and found it whole; None if it sends no alerts, or never did."""
-    told = [record.body["told"] for record in service.ledger.records.page(ALERT, size=1_000)]
-    return max((str(one["at"]) for one in told if one["kind"] == "heads"), default=None)

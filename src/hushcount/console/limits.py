@@ -71,7 +71,7 @@ def _tried(request: Request, given: dict[str, str]) -> View:
         raise Refused("invalid-parameter", "'window' must be day, week or month.", parameter="window")
     form: dict[str, Any] = {**seen.form(), "window": window, "done": "done" in given, "tried": None}
     if seen.chosen is None:
-        return View(template="limits.html", title="Limits", form={**form, "limits": []})
+        return View(template="limits.html", title="Limits", form={**form, "limits": [], "replaced": []})
     share = given.get("share", _SHARES[1])
     if share not in _SHARES:
         raise Refused("invalid-parameter", f"'share' must be one of {', '.join(_SHARES)}.", parameter="share")
@@ -87,6 +87,7 @@ def _tried(request: Request, given: dict[str, str]) -> View:
     )
     form |= {
         "limits": in_force,
+        "replaced": _replaced(in_force),
         "share": share,
         "shares": list(_SHARES),
         "releases": str(releases),
@@ -123,6 +124,14 @@ def _releases(typed: str | None, in_force: list[dict[str, Any]], proposal: dict[
     if found > _MOST or found != round(found, 2):
         raise InvalidParameter("releases", typed[:20], f"at most {_MOST}, with two digits behind the point")
     return found.normalize() if found != found.to_integral() else found.quantize(Decimal(1))
+
+
+def _replaced(in_force: list[dict[str, Any]]) -> list[int]:
+    """Which of the rules, by their places, are general ones that do not hold here: the data has a rule of its own."""
+    own = {
+        (one["kind"], EVERY if one["kind"] == "dataset" else one["name"]) for one in in_force if one["people"] != EVERY
+    }
+    return [place for place, one in enumerate(in_force) if one["people"] == EVERY and (one["kind"], one["name"]) in own]
 
 
 def _slider_end(releases: Decimal, proposal: dict[str, Any] | None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -9,13 +11,14 @@ from fastapi import APIRouter, Request, Response
 from hushcount.api import bodies
 from hushcount.api.people import new_invitation, put_group, put_role
 from hushcount.api.work import caller_of, light, service_of
+from hushcount.app import budgets
 from hushcount.app.forms import balance_form
 from hushcount.app.serving.callers.callers import GROUP
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners import people
 from hushcount.app.serving.owners.limits import limit_form
 from hushcount.app.serving.owners.people import Person, person_form
-from hushcount.app.serving.owners.rules import dataset_of
+from hushcount.app.serving.owners.rules import dataset_of, desk_of
 from hushcount.console.overseen import Overseen, data_of, overseen
 from hushcount.console.reading import made, said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
@@ -76,10 +79,14 @@ def _listed(request: Request, given: dict[str, str]) -> View:
     names = {one.id: one.name for one in service.served.shared_with(service, caller)}
     who = given.get("who")
     entity = None if offer is None else dataset_of(service.setting, offer).population
+    asked = {} if offer is None else {use.analyst: use.at for use in budgets.uses_of(desk_of(service, caller, offer))}
     form = {
         **seen.form(),
         "all": everybody,
-        "people": [{**person_form(one, names=names), "account": _account(request, one, entity)} for one in shown],
+        "people": [
+            {**person_form(one, names=names), "account": _account(request, one, entity), "asked": _day(asked, one.name)}
+            for one in shown
+        ],
         "count": len(found),
         "next": shown[-1].name if shown and found[-1].name > shown[-1].name else None,
         "why": None if who is None or seen.chosen is None else _why(request, who, seen.chosen),
@@ -102,6 +109,11 @@ def _account(request: Request, person: Person, entity: str | None) -> dict[str, 
         return None
     balance = service_of(request).ledger.balance(Account(kind="analyst", name=person.name, entity=entity))
     return {**balance_form(balance), "words": limit_form(balance.limit)["words"]}
+
+
+def _day(asked: Mapping[str, datetime], name: str) -> str | None:
+    """When somebody was last charged for a question: what they only read is not on record."""
+    return asked[name].isoformat(timespec="seconds") if name in asked else None
 
 
 def _why(request: Request, who: str, offer: Offer) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import escape
 
 from hushcount.api.answers import to_json
+from hushcount.app.serving.questions.prices import several
 from hushcount.console import curves, drawing, texts
 
 _HERE = Path(__file__).parent
@@ -53,7 +54,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    shown = (texts.number, texts.amount, texts.releases, texts.day, texts.moment, texts.item)
+    shown = (several, texts.number, texts.amount, texts.releases, texts.day, texts.moment, texts.item)
     made.filters |= {one.__name__: one for one in shown}
     made.filters["plain"] = lambda value: escape(texts.plain(value))
     made.globals |= {"static": static, "bars": drawing.bars, "figure": curves.figure}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from hushcount.api.jobs import job_form
 from hushcount.api.queries import cancelled
 from hushcount.api.waiting import look
-from hushcount.app.serving.jobs.tasks import Order
+from hushcount.api.work import light, service_of
+from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.console.reading import said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
+from hushcount.console.wording import worded
 
 router = APIRouter(prefix=ROOT)
 
@@ -23,7 +27,8 @@ async def running(request: Request) -> View | Response:
     twin = request.url.path.endswith(".json")
     if shown.state == "done" and not twin:
         return see_other(f"/answers/{Order.from_json(shown.job.body).release_of(name, 0)}")
-    return View(template="running.html", title="Under way", form=job_form(request, shown))
+    form = await light(request, _worded, request, job_form(request, shown))
+    return View(template="running.html", title="Under way", form=form)
 
 
 @deed(router, "/queries/{query}/cancel")
@@ -31,7 +36,20 @@ async def stopped(request: Request) -> View:
     """Stop a question of one's own, and say whether that was free."""
     await sent(request)
     form, _ = await cancelled(request, _name(request))
-    return View(template="running.html", title="Stopped", form=form)
+    return View(template="running.html", title="Stopped", form=await light(request, _worded, request, form))
+
+
+def _worded(request: Request, form: dict[str, Any]) -> dict[str, Any]:
+    """A job as the interface has it, with each of its questions in words."""
+    tasks = [
+        Task(
+            dataset=form["dataset"],
+            question=one["question"],
+            said={name: one[name] for name in one if name != "question"},
+        )
+        for one in form["questions"]
+    ]
+    return {**form, "words": [worded(service_of(request), task) for task in tasks]}
 
 
 def _name(request: Request) -> str:

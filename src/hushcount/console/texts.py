@@ -34,7 +34,7 @@ def releases(value: float | str) -> str:
 
 
 def day(value: str | None) -> str:
-    """A day as people say it; of the year only if it is another one."""
+    """A day as people say it."""
     if value is None:
         return "–"
     found = datetime.fromisoformat(value)

@@ -8,10 +8,13 @@ from hushcount.api import bodies
 from hushcount.api.tokens import ended, made_for
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.callers.tokens import token_form, tokens_of
+from hushcount.app.serving.jobs.tasks import Order
 from hushcount.console.reading import made, said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other, site_of
 
 router = APIRouter(prefix=ROOT)
+# So many of one's own questions are looked through for those of a token.
+_RECENT = 200
 
 
 @page(router, "/tokens")
@@ -48,9 +51,12 @@ def _view(request: Request, new: dict[str, object] | None = None) -> View:
     service, caller = service_of(request), caller_of(request)
     names = {offer.id: offer.name for offer in service.served.shared_with(service, caller)}
     found = [token_form(token) for token in tokens_of(service.setting, caller.name)]
+    recent = service.ledger.jobs.page(analyst=caller.name, size=_RECENT)
+    asked = {Order.from_json(job.body).token: job.made.isoformat(timespec="seconds") for job in reversed(recent)}
     form = {
         "data": sorted(found, key=lambda one: str(one["made"]), reverse=True),
         "names": names,
+        "asked": {str(one["id"]): asked[one["id"]] for one in found if one["id"] in asked},
         "new": new,
         "local": caller.local,
         "whole": caller.token is None or caller.token.whole,

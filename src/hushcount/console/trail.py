@@ -10,22 +10,26 @@ from fastapi import APIRouter, Request
 from hushcount.api.problems import Refused
 from hushcount.api.work import caller_of, heavy, light, service_of
 from hushcount.app.history import entry_words
+from hushcount.app.serving.alerts.alerts import KIND as ALERT
+from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners import log
 from hushcount.app.serving.owners.log import entry_form, read_heads, verdict_form
 from hushcount.app.serving.owners.rules import dataset_of
 from hushcount.console.overseen import Overseen, overseen
 from hushcount.console.reading import said, sent, whole
 from hushcount.console.views import ROOT, View, deed, page
-from hushcount.ledger.ledger import EVERY
+from hushcount.ledger.ledger import EVERY, Entry
 
 router = APIRouter(prefix=ROOT)
 _PAGE = 25
+# One person's entries are looked for in so many at once, so often; older ones on the next page.
+_SPAN, _SPANS = 1_000, 20
 
 
 @page(router, "/trail")
 async def entries(request: Request) -> View:
     """A page of the book of a data set's people, or, with `rules`, of the book of rules."""
-    given = said(request, "data", "rules", "before")
+    given = said(request, "data", "rules", "before", "who")
     return await light(request, _entries, request, given)
 
 
@@ -51,21 +55,46 @@ async def compared(request: Request) -> View:
 
 
 def _entries(request: Request, given: dict[str, str]) -> View:
-    service, caller = service_of(request), caller_of(request)
     seen = overseen(request, given.get("data"))
     rules = seen.form()["sees_all"] is True and ("rules" in given or seen.chosen is None)
     offer = None if rules else seen.chosen
-    before = whole(given["before"], "before") if "before" in given else _end(request, seen, rules=rules)
-    first = max(0, before - _PAGE - 1)
-    found = log.log_page(service, caller, offer, after=first, size=_PAGE)
-    shown = [entry for entry in reversed(found.entries) if entry.seq < before]
+    end, who = _end(request, seen, rules=rules), given.get("who")
+    before = whole(given["before"], "before") if "before" in given else end
+    shown, older = _newest(request, offer, before, who=who)
     form = {
         **seen.form(),
         "rules": rules,
+        "who": who,
         "entries": [{**entry_form(entry), "words": entry_words(entry)} for entry in shown],
-        "before": first + 1 if first > 0 else None,
+        "before": older,
+        # As GET /v1/log has them, the last of its largest page.
+        "export": {"limit": _SPAN, "after": max(0, end - 1 - _SPAN)}
+        | ({} if rules else {"dataset": seen.form()["dataset"]}),
+        "verified": verified_at(request),
     }
     return View(template="trail.html", title="Trail", form=form)
+
+
+def _newest(request: Request, offer: Offer | None, before: int, *, who: str | None) -> tuple[list[Entry], int | None]:
+    """The newest entries before a number, newest first, and the number before which there may be more of them."""
+    service, caller = service_of(request), caller_of(request)
+    span, high, found = _PAGE if who is None else _SPAN, before, list[Entry]()
+    for _ in range(_SPANS):
+        low = max(0, high - 1 - span)
+        some = log.log_page(service, caller, offer, after=low, size=span, who=who).entries
+        found += [entry for entry in reversed(some) if entry.seq < high]
+        high = low + 1
+        if len(found) >= _PAGE or not low:
+            break
+    if len(found) > _PAGE:
+        return found[:_PAGE], found[_PAGE - 1].seq
+    return found, high if high > 1 else None
+
+
+def verified_at(request: Request) -> str | None:
+    """When the service itself last replayed the chain and found it whole; None if it sends no alerts, or never did."""
+    told = [record.body["told"] for record in service_of(request).ledger.records.page(ALERT, size=1_000)]
+    return max((str(one["at"]) for one in told if one["kind"] == "heads"), default=None)
 
 
 def _end(request: Request, seen: Overseen, *, rules: bool) -> int:

@@ -10,7 +10,7 @@ PAGES = {
     "limits": "/console/limits?data=reading&releases=3",
     "people": "/console/people?data=reading&who=zoe",
     "requests": "/console/requests",
-    "trail": "/console/trail?data=reading",
+    "trail": "/console/trail?data=reading&who=zoe",
     "verified": "/console/trail/verified",
     "health": "/console/health",
 }

@@ -114,6 +114,7 @@ def test_whatever_an_address_says_breaks_no_page(site, olga, data, who, other):
         ("limits", {"data": "reading", "share": other}),
         ("people", {"data": "reading", "who": who, "after": other}),
         ("trail", {"data": "reading", "before": other}),
+        ("trail", {"data": "reading", "who": who}),
         ("setup", {"data": "reading", "column": who, "most": other}),
         ("add", {"store": "files", "table": who}),
         ("add", {"store": data}),

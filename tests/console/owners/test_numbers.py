@@ -51,7 +51,7 @@ def test_twins_are_what_the_routes_say(site, olga):
     people = fetched(site, "/console/people.json?data=reading&who=zoe", olga)
     trail = fetched(site, "/console/trail.json?data=reading", olga)
     log = {one["seq"]: one for one in fetched(site, "/v1/log?dataset=reading&limit=1000", olga)["data"]}
-    own = {"account", "words"}
+    own = {"account", "words", "asked"}
     verdict = fetched(site, "/v1/log/verify", olga, {})
     verified = fetched(site, "/console/trail/verified.json", olga)
     overview = fetched(site, "/console/overview.json", olga)
@@ -70,6 +70,46 @@ def test_twins_are_what_the_routes_say(site, olga):
     assert {one["entity"] for one in verified["heads"]} == {one["entity"] for one in verdict["heads"]}
     assert reading["today"] == usage["today"]
     assert reading["account"]["releases"] == account["releases"]
+
+
+def test_the_other_twins_are_what_the_routes_say_too(site, olga):
+    """Requests with their accounts, what each fact would do to a count, and the limits to begin with."""
+    zoe = site.token("zoe")
+    wish = fetched(site, "/v1/requests", zoe, {"dataset": "reading", "releases": "2.5", "why": "numbers"})
+    waiting = next(
+        one for one in fetched(site, "/console/requests.json", olga)["waiting"] if one.pop("id") == wish["id"]
+    )
+    overview = fetched(site, "/console/overview.json", olga)
+    own = fetched(site, "/v1/datasets/reading/budget", zoe)["accounts"]
+    fetched(site, f"/v1/requests/{wish['id']}", zoe, method="DELETE")
+    setup = fetched(site, "/console/setup.json?data=reading&column=article&most=7", olga)
+    body = {"dataset": "reading", "question": "count", "item": "article", "preset": "standard"}
+    prices = {
+        bound: fetched(site, "/v1/queries", olga, {**body, **({} if bound is None else {"max_items_per_user": bound})})
+        for bound in (None, 1, 7, 10, 100)
+    }
+    accounts = {one["kind"]: one["releases"] for one in own}
+
+    assert {name: waiting[name] for name in wish if name != "id"} == {name: wish[name] for name in wish if name != "id"}
+    assert waiting["account"]["releases"] == accounts["analyst"]
+    assert waiting["data"]["releases"] == accounts["dataset"]
+    assert wish in overview["requests"]
+    assert {one["most"]: one["expected"] for one in setup["choices"]} == {
+        bound: price["expected"] for bound, price in prices.items()
+    }
+    assert setup["data"] == fetched(site, "/v1/datasets/reading", olga)
+
+
+def test_who_asked_last_is_who_the_log_says(site, olga):
+    """The day of the last charge, of everybody on the page; none for whoever never asked."""
+    people = fetched(site, "/console/people.json?data=reading", olga)["people"]
+    log = fetched(site, "/v1/log?dataset=reading&limit=1000", olga)["data"]
+    last = {one["by"]: one["at"][:13] for one in log if one["kind"] == "reserve"}
+
+    assert {one["name"]: one["asked"] and one["asked"][:13] for one in people} == {
+        one["name"]: last.get(one["name"]) for one in people
+    }
+    assert {one["asked"] is None for one in people} == {True, False}
 
 
 @pytest.mark.parametrize("name", PAGES)

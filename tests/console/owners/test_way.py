@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,8 @@ def ask(page, name: str, k: int) -> None:
     page.click("#price button.main, #price button:text-is('Try it all the same')")
 
 
-@SCRIPTS
-def test_data_is_added_tracked_looked_at_and_limited(site, window, olga, scripts):
-    """Wizard, tracked, figure 5, proposal, enforced: then an analyst is refused, and shown the way out."""
-    name = "clinic" if scripts else "wards"
-    analyst, token = site.person()
-    owner, theirs = window(olga, scripts=scripts), window(token, scripts=scripts)
+def walked(owner, name: str, analyst: str) -> tuple[list[str], str, str, list[str], str, str]:
+    """The wizard, step by step, with a rehearsal: its warnings, the first choice, and what each later page said."""
     owner.goto("/console/overview")
     owner.click("text=Add data")
     owner.fill("#table-1", f"{name}.parquet")
@@ -35,10 +32,22 @@ def test_data_is_added_tracked_looked_at_and_limited(site, window, olga, scripts
     owner.fill("#name", name)
     owner.click("text=Go on")
     protects, choices = owner.inner_text(".lead"), owner.locator("tbody tr").all_inner_texts()
+    owner.click("text=rehearse a count of diagnosis")
+    rehearsed = owner.inner_text("#rehearsal")
+    owner.go_back()
     owner.check("[name=preset][value=cautious]")
     owner.fill("#names", analyst)
     owner.click("text=Go live, tracked")
-    live = owner.inner_text("main")
+    return warnings, first, protects, choices, rehearsed, owner.inner_text("main")
+
+
+@SCRIPTS
+def test_data_is_added_tracked_looked_at_and_limited(site, window, olga, scripts):
+    """Wizard, tracked, figure 5, proposal, enforced: then an analyst is refused, and shown the way out."""
+    name = "clinic" if scripts else "wards"
+    analyst, token = site.person()
+    owner, theirs = window(olga, scripts=scripts), window(token, scripts=scripts)
+    warnings, first, protects, choices, rehearsed, live = walked(owner, name, analyst)
     for k in (2, 3, 4):
         ask(theirs, name, k)
         theirs.wait_for_url("**/console/answers/r_*")
@@ -62,14 +71,19 @@ def test_data_is_added_tracked_looked_at_and_limited(site, window, olga, scripts
     assert "patient" in first
     assert f"everything that any one patient did in {name}" in protects
     assert [line.split("\t")[0] for line in choices[:2]] == ["any number of items", "at most 1 item"]
+    assert "all of this is made up" in rehearsed
+    assert "made-up diagnosis 1" in rehearsed
     assert "1 release a month\ntracked, stops nobody" in live
     assert "Nobody asked about this data yet" in live
     assert tracked
     assert "would have stopped 1 of 1" in figure
-    assert re.search(rf"{analyst}\s+\d+ {datetime.now(UTC):%B %Y}\s+1\s", figure)
+    assert re.search(rf"{analyst}\s+\d+ {datetime.now(UTC):%B %Y}\s+day 1 of their month\s", figure)
     assert "at most 62 times out of 100" in figure
     assert "3 releases a month for each analyst would have stopped nobody" in proposed
-    assert "each analyst\t1 release a month\tat most 62 times out of 100" in holds
+    assert re.search(
+        r"each analyst\s+set by olga, [^\t]+\t1 release a month\s+Lift[^\t]*\tat most 62 times out of 100", holds
+    )
+    assert re.search(rf"every data set, all together[^\t]+\t10 releases a month\s+not here: {name} has its own", holds)
     assert "Nothing was charged" in refused
     assert "/console/budget?" in way_out
 
@@ -161,6 +175,44 @@ def test_a_limit_from_a_day_on_is_told_as_that(site, window, olga):
     assert "each analyst" not in page.inner_text("section:has(h2:text-is('What holds now'))")
 
 
+def test_who_is_over_a_tracked_limit_is_red(site, window, olga):
+    """With what they spent, as the interface has it; whoever is not over is as everybody else."""
+    analyst, token = site.person()
+    limit = {"dataset": "reading", "analyst": analyst, "releases": "8", "mode": "track"}
+    fetched(site, "/v1/limits", olga, limit, method="PUT")
+    for number in range(2):
+        body = {"dataset": "reading", "question": "people", "where": f"article != '{number}'", "rho": "0.5"}
+        fetched(site, "/v1/queries", token, {**body, "mode": "release"}, headers={"Idempotency-Key": f"red-{number}"})
+    page = window(olga)
+    page.goto("/console/overview")
+    rows = page.locator("section:has(h2:has-text('reading')) tbody tr").evaluate_all(
+        "rows => rows.map(({cells: [name, spent]}) => [name.innerText, getComputedStyle(spent).color, spent.innerText])"
+    )
+    told = fetched(site, "/console/overview.json", olga)["datasets"]
+    spenders = next(one for one in told if one["name"] == "reading")["spenders"]
+    account = fetched(site, "/v1/datasets/reading/budget", token)["accounts"]
+    own = next(one for one in account if one["kind"] == "analyst")["releases"]
+
+    assert [f"{analyst} over", "rgb(161, 22, 22)", "10"] in rows
+    assert [one["releases"] for one in spenders if one["name"] == analyst] == [own]
+    assert [name.endswith(" over") for name, *_ in rows] == [one["over"] for one in spenders]
+    assert {colour == "rgb(161, 22, 22)" for name, colour, _ in rows if " over" not in name} <= {False}
+
+
+def test_data_that_cannot_be_read_is_told(site, window, olga):
+    """On the page of health, while its file is away; the service is well all the same."""
+    page, place = window(olga), Path(site.service.config.store("files").place)
+    (place / "surveys.parquet").rename(place / "away")
+    page.goto("/console/health")
+    away, well = page.inner_text("section:has(h2:text-is('Stores'))"), page.inner_text("h1")
+    (place / "away").rename(place / "surveys.parquet")
+    page.reload()
+
+    assert re.search(r"reading\s+can be read\s+surveys\s+cannot be read", away)
+    assert well == "All is well"
+    assert "cannot be read" not in page.inner_text("main")
+
+
 def test_a_stop_holds_until_it_is_lifted(site, window, olga):
     """All questions about a data set, from the overview, with a reason; and on again."""
     page = window(olga)
@@ -204,6 +256,32 @@ def test_a_role_is_given_explained_and_taken_away(site, window, olga):
     assert f"{site.url}/welcome#hushinvite_" in link
     assert link not in again
     assert "nobody gave them a role" in page.inner_text("main")
+
+
+def test_the_trail_is_filtered_and_exported(site, window, olga):
+    """What one person did, page by page, newest first; and the entries themselves as the interface has them."""
+    page = window(olga, scripts=False)
+    page.goto("/console/trail?data=reading")
+    page.fill("#who", "zoe")
+    page.click("button:text-is('Show')")
+    seen = []
+    while True:
+        seen += page.locator("tbody tr").evaluate_all(
+            "rows => rows.map(row => [+row.cells[0].innerText, row.cells[2].innerText])"
+        )
+        if not page.locator("text=Older entries").count():
+            break
+        page.click("text=Older entries")
+    page.goto("/console/trail?data=reading")
+    exported = page.request.get(page.get_attribute("text=Export", "href")).json()["data"]
+    log = fetched(site, "/v1/log?dataset=reading&limit=1000", olga)["data"]
+    page.goto("/console/trail?data=reading&who=nobody-at-all")
+
+    assert [number for number, _ in seen] == [one["seq"] for one in reversed(log) if one["by"] == "zoe"]
+    assert {name for _, name in seen} == {"zoe"}
+    assert len(seen) > 25
+    assert exported == log
+    assert "Nothing that nobody-at-all did is here" in page.inner_text("main")
 
 
 def test_the_chain_is_verified_and_compared_with_what_was_kept(site, window, olga):

@@ -41,6 +41,8 @@ from hushcount.model.budgets import STANDARD
 
 # How often a store that failed is asked again, while its reservation is held anyway.
 _TRIES = 3
+# Prices are told to six digits behind the point.
+_HALF_A_DIGIT = Decimal("5e-7")
 _log = logging.getLogger("hushcount.serving")
 
 
@@ -142,7 +144,7 @@ def _asked(means: Means, job: Job, wire: Wire, *, order: Order, offer: Offer, pl
         token=order.token,
         lifetime=lifetime(offer),
         # Of several questions together it was looked at before; each alone may not cost that much either.
-        most=None if order.most is None else standard_releases(order.most),
+        most=None if order.most is None else allowed(order.most),
         stopped=wire.stopped,
         apart=means.privacy.analysts == "separate",
         veiled=veils(means.privacy),
@@ -187,7 +189,13 @@ def lifetime(offer: Offer) -> timedelta:
     return 3 * offer.store.timeout + timedelta(minutes=5)
 
 
-def standard_releases(count: str) -> Spent:
-    """So many standard releases, as an exact amount."""
-    times = Decimal(count)
-    return Spent(rho=EXACT.multiply(times, STANDARD.rho), delta=EXACT.multiply(times, STANDARD.delta))
+def allowed(price: str) -> Spent:
+    """What a caller allows who says the most that a question may cost, in the releases in which prices are told.
+
+    A price counts rho, to six digits: whoever sends back what they were told is not refused. Delta has no part in it;
+    what all questions may take of it is bounded by limits. Nothing means nothing at all.
+    """
+    most = Decimal(price)
+    if not most:
+        return Spent()
+    return Spent(rho=EXACT.multiply(EXACT.add(most, _HALF_A_DIGIT), STANDARD.rho), delta=Decimal(1))

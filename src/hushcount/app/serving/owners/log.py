@@ -23,8 +23,16 @@ class LogPage:
     after: int | None
 
 
-def log_page(service: Serving, caller: Caller, offer: Named | None, *, after: int = 0, size: int = 100) -> LogPage:
-    """A page of the book of a data set's people, or with None of the book of rules.
+def log_page(
+    service: Serving,
+    caller: Caller,
+    offer: Named | None,
+    *,
+    after: int = 0,
+    size: int = 100,
+    who: str | None = None,
+) -> LogPage:
+    """A page of the book of a data set's people, or with None of the book of rules; with `who`, what they did alone.
 
     Whoever owns or audits the data set alone is given what is about its questions, and nothing of others of its people.
 
@@ -38,7 +46,7 @@ def log_page(service: Serving, caller: Caller, offer: Named | None, *, after: in
     entity = EVERY if offer is None else dataset_of(service.setting, offer).population
     ledger = ledger_of(service.setting)
     only = None if _sees_all(ledger, caller, Page(entity=entity)) or offer is None else offer.id
-    page = Page(entity=entity, after=after, size=size + 1, dataset=only)
+    page = Page(entity=entity, after=after, size=size + 1, dataset=only, analyst=who)
     # All of it or nothing: without a name the ledger would give whoever does not see all their own part.
     ledger.history(replace(page, size=1, analyst=EVERY), by=caller.name)
     found = ledger.history(page, by=caller.name)

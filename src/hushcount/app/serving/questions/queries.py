@@ -17,7 +17,7 @@ from hushcount.app.request import Request
 from hushcount.app.serving.callers.callers import Caller, require, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.ids import new_id
-from hushcount.app.serving.jobs.answering import lifetime, standard_releases
+from hushcount.app.serving.jobs.answering import allowed, lifetime
 from hushcount.app.serving.jobs.asking import Wanted, read_request, refuse_dear, want
 from hushcount.app.serving.jobs.tasks import Order, Task, flight_of
 from hushcount.app.serving.jobs.timing import in_time, visible
@@ -272,4 +272,4 @@ def checked_most(said: str) -> Spent:
         most = Decimal(-1)
     if not most.is_finite() or most < 0:
         raise InvalidParameter("max_cost", said, "a number of standard releases, such as 1 or 0.5")
-    return standard_releases(said)
+    return allowed(said)
