@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from difflib import get_close_matches
 
 from hushcount.app.aims import Aim, read_aim
 from hushcount.app.items import everybody, make_items, public_items, tuple_words
@@ -96,7 +97,9 @@ def make_request(question: Verb, *, user: str, item: str | Sequence[str] | None,
     """Check and complete the options of a question. Reads no data, but for the public list of items."""
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
-        raise InvalidParameter("option", unknown[0], f"one of {', '.join(sorted(Options.__annotations__))}")
+        near = get_close_matches(unknown[0], Options.__annotations__, n=1)
+        guess = f"Did you mean {near[0]!r}?" if near else ""
+        raise InvalidParameter("option", unknown[0], f"one of {', '.join(sorted(Options.__annotations__))}", guess)
     if question == "people":
         if item is not None:
             raise InvalidParameter("item", item, "left out where people are counted", "For groups, say by and keys.")

@@ -63,7 +63,8 @@ def limit_note(limit: Limit | None) -> str:
 
 def standard_releases(count: float) -> str:
     """So many standard releases, in words."""
-    return f"{count:.3g} standard release{'' if count == 1 else 's'}"
+    said = f"{count:.3g}"
+    return f"{said} standard release{'' if said == '1' else 's'}"
 
 
 def price_words(rho: float) -> str:

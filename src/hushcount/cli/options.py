@@ -119,11 +119,16 @@ def people_options(command: _Command) -> _Command:
     return command
 
 
+# Where a context keeps the words after the verb, as they were typed.
+TYPED = "hushcount.typed"
+
+
 class Once(click.Command):
     """A command whose options may be said once: of two values, the first would be ignored without a word."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, after a look at what was said twice."""
+        """As click does, after a look at what was said twice; what was typed is remembered."""
+        ctx.meta[TYPED] = tuple(args)
         _, _, said = self.make_parser(ctx).parse_args(args=list(args))
         for param in self.params:
             if isinstance(param, click.Option) and not param.multiple and said.count(param) > 1:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from hushcount.accounting.spent import Spent
     from hushcount.app.estimating import Estimate
     from hushcount.app.receipt import Receipt
     from hushcount.app.release import Release
@@ -63,7 +65,7 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         columns = release.to_dict()
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         told = {"receipt": receipt, "enforced": release.enforced, "free": release.free}
-        show_json({"schema": _SCHEMA, "rows": rows, **told})
+        show_json({"rows": rows, **told})
     elif given["quiet"]:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(printable(str(cell)) for cell in row))
@@ -140,8 +142,11 @@ def _nothing(receipt: Receipt, given: dict[str, Any]) -> list[str]:
         reasons.insert(0, f"The filter: does any row have {where}? Texts must be spelt as in the data, capitals too.")
     if given.get("error"):
         reasons.insert(0, "The error: rows that are foreseen to be wider are left out. A larger --error shows more.")
-    if where or "(" in item:
-        reasons.append("Dates: in a filter date('2026-01-31'), and --date-format where those of the item are not ISO.")
+    if where:
+        reasons.append("Dates: in a filter they are written date('2026-01-31').")
+    # The words of an item do not tell a part of a moment from a column that is called so; its columns' names do.
+    if any(name.endswith(")") for name in receipt.columns):
+        reasons.append("Dates: texts that are not ISO 8601, as 2026-01-31 08:00, need --date-format '%d/%m/%Y %H:%M'.")
     return [
         "Nothing could be shown. Look at these before you pay more:",
         *(f"  {reason}" for reason in reasons),
@@ -162,9 +167,10 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
-def show_json(form: object) -> None:
-    """Print JSON; what is not printable in its texts is escaped, as JSON allows."""
-    text = json.dumps(form, ensure_ascii=False, indent=2)
+def show_json(form: Mapping[str, object] | Sequence[object], *, ours: bool = True) -> None:
+    """Print JSON, an object of `ours` with the version of its form; what is not printable in its texts is escaped."""
+    versioned = {"schema": _SCHEMA, **form} if ours and isinstance(form, Mapping) else form
+    text = json.dumps(versioned, ensure_ascii=False, indent=2)
     click.echo("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
 
 
@@ -177,16 +183,18 @@ def show_left(left: Balance | None, given: dict[str, Any]) -> None:
 def show_balance(balance: Balance | None) -> None:
     """Print what a data set has left, in releases of the standard size."""
     if balance is None:
-        click.echo("Left for this data: all of it; nothing was asked of it yet.")
+        told = "nothing was asked of it under this name. A copy of known data has that data's budget."
+        click.echo(f"Left for this data: {told}")
         return
     if balance.left is None or balance.limit is None:
         click.echo("Nothing limits what may still be asked of this data.")
         return
-    from hushcount.app.words import room
+    from hushcount.app.words import room, standard_releases
 
-    left = room(balance.left, balance.limit)
+    left = standard_releases(room(balance.left, balance.limit))
     renews = f", renewed {balance.renews:%d %B %Y}" if balance.renews is not None else ""
-    click.echo(f"Left for this data: {left:.3g} standard releases this {balance.limit.window}{renews}.")
+    period = "in all" if balance.limit.window == "none" else f"this {balance.limit.window}"
+    click.echo(f"Left for this data: {left} {period}{renews}.")
 
 
 def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any], *, looked: str) -> None:
@@ -198,6 +206,7 @@ def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any
         given: the options.
         looked: what was looked at, in a sentence.
     """
+    from hushcount.accounting import zcdp
     from hushcount.app.forms import estimate_form
     from hushcount.app.words import price_words
 
@@ -214,4 +223,13 @@ def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any
         click.echo(f"  shows items from about {expectation.cutoff:,.0f} people on.")
     for note in expectation.notes:
         click.echo(f"  {note}")
+    if given["file"] == "-" and left is None:
+        click.echo("Left for this data: known when it has been read.")
+        return
     show_balance(left)
+    if left is not None and left.left is not None and not _fits(zcdp.spent(estimate.cost), left.left):
+        click.echo("It does not fit into that, and would be refused unless it was asked before.")
+
+
+def _fits(asked: Spent, left: Spent) -> bool:
+    return asked.rho <= left.rho and asked.delta <= left.delta
