@@ -56,7 +56,7 @@ _SHARED = (
     click.option("--ngrams", metavar="N-M", help="With --text: runs of N to M words, such as 1-3."),
     click.option("--keep-case", is_flag=True, help="With --text: tell Apple from apple."),
     click.option("--where", metavar="FILTER", help="Count only these rows: \"country = 'NZ' AND age >= 18\"."),
-    click.option("--keys", metavar="LIST", help="A file with the public list of items, one per line."),
+    click.option("--keys", metavar="LIST", help="A file with the public list of items, one per line; CSV for pairs."),
     click.option("--max-items-per-user", type=int, metavar="N", help="Take at most N items of each person."),
     click.option("--per-item-cap", type=int, metavar="N", help="Let one person add up to N to a count (default 1)."),
     click.option(
@@ -85,7 +85,9 @@ _SHARED = (
     click.option("--analyst", metavar="NAME", help="Who asks, if not the user of this computer."),
     click.option("--key", metavar="TEXT", help="A name for this attempt: a retry under it never pays twice."),
     server_option,
-    click.option("--dry-run", is_flag=True, help="Price and expected accuracy; reads no data."),
+    click.option(
+        "--dry-run", is_flag=True, help="Price and expected accuracy; looks at the columns and reads no value."
+    ),
     click.option("--out", metavar="PATH", help="Write the table to .parquet, .csv or .json, receipt beside it."),
     click.option("--rows", type=int, default=20, show_default=True, help="How many rows to show here."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
