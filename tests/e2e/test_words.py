@@ -187,3 +187,28 @@ def test_a_command_to_type_keeps_what_it_does_not_change(log):
         f"hushcount count {log} --user reader --item article --delta=1e-7 --error 20% "
         "--where 'article LIKE '\"'\"'a%'\"'\"'' --preset cautious"
     )
+
+
+def test_what_rounding_leaves_of_a_limit_is_nothing(log):
+    """Two questions use it up to the last digit but sixteen: a person reads none."""
+    for _ in range(2):
+        run("count", log, *ASK, "--preset", "generous", "--fresh", "--quiet")
+    refused = run("count", log, *ASK, "--fresh", code=4).stderr
+    report = run("ledger", "report").stdout
+
+    assert "has 0 standard releases left" in refused
+    assert "would fit" not in refused
+    assert "This data: 0 left of 10 standard releases" in run("budget", log).stdout
+    assert "e-" not in refused + report
+
+
+def test_what_runs_out_first_is_told(log):
+    """A small price may take as much of naming as a large one: where that is less, it says so."""
+    small = run("vocab", log, *ASK, "--preset", "cautious").stdout
+    large = run("people", log, "--user", "reader").stdout
+
+    assert "Price: 0.1 standard releases" in small
+    assert "Left for this data: 9 standard releases" in small
+    assert "Naming items runs out first" in small
+    assert "Left for this data: 8.9 standard releases" in large
+    assert "Naming" not in large

@@ -189,12 +189,14 @@ def show_balance(balance: Balance | None) -> None:
     if balance.left is None or balance.limit is None:
         click.echo("Nothing limits what may still be asked of this data.")
         return
-    from hushcount.app.words import room, standard_releases
+    from hushcount.app.words import naming_runs_out, rest, standard_releases
 
-    left = standard_releases(room(balance.left, balance.limit))
+    left = standard_releases(rest(balance.left, balance.limit))
     renews = f", renewed {balance.renews:%d %B %Y}" if balance.renews is not None else ""
     period = "in all" if balance.limit.window == "none" else f"this {balance.limit.window}"
     click.echo(f"Left for this data: {left} {period}{renews}.")
+    if naming_runs_out(balance.left, balance.limit):
+        click.echo("Naming items runs out first: a question may take one release of that, however small its price.")
 
 
 def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any], *, looked: str) -> None:

@@ -23,6 +23,8 @@ _SHOWN = 5
 # The words of a question are cut here: a filter may fill a screen. Two charges are named where they fit into a line.
 _WORDS, _LINE = 60, 80
 _ZERO, _NEVER = Decimal(0), Decimal("Infinity")
+# Fewer standard releases than this are what rounding left of a limit.
+_DUST = Decimal("0.00001")
 _CHARGE = "analyst, what, charged_rho, charged_delta, cost, state, made"
 
 
@@ -150,7 +152,7 @@ def _spent(refusal: Refusal) -> str:
 def _fits(refusal: Refusal) -> str:
     if refusal.variant is not None:
         return f"This would fit: {refusal.variant}."
-    if refusal.room.rho > 0:
+    if refusal.room.rho >= _DUST * STANDARD.rho:
         return f"A question of at most {_releases(refusal.room.rho, ROUND_FLOOR)} would fit."
     return ""
 
@@ -254,7 +256,9 @@ def _releases(rho: Decimal, rounding: str) -> str:
 
 
 def _number(rho: Decimal, rounding: str) -> str:
-    return _short(rho / STANDARD.rho, rounding)
+    """In releases; a rest that no question fits into is none."""
+    releases = rho / STANDARD.rho
+    return "0" if rounding == ROUND_FLOOR and releases < _DUST else _short(releases, rounding)
 
 
 def _short(value: Decimal, rounding: str) -> str:
