@@ -95,6 +95,8 @@ def _option(name: str, want: str) -> str:
         return "--item 'day(COLUMN)'"
     if want.startswith("said with by"):
         return "--by COLUMN --keys LIST"
+    if name == "error" and want.startswith("a share such as 10% here"):
+        return "--error 10%"
     if name == "error" and want.startswith("a number of people here"):
         return f"--error {want.rsplit(maxsplit=1)[-1]}"
     return _OPTIONS.get(name, "")

@@ -123,7 +123,8 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append("A number of zero or below is noise around few people or none: read it as hardly anybody.")
     if receipt.question == "top" and given.get("k") and len(release) < given["k"]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
-    if release.cutoff is not None:
+    # Where an accuracy left no row, the cut-off is not what did.
+    if release.cutoff is not None and (len(release) or not given.get("error")):
         lines.append(cutoff_sentence(receipt))
     lines += one_change(release, given)
     if not release.enforced:
