@@ -61,6 +61,7 @@ def run(*words, code=0, given=None):
             "--trim cannot be used: it must be said with by",
             "--by COLUMN --keys",
         ),
+        (("count", *ASK, "--error", "20"), "--error '20' cannot be used: it must be a share", "--error 10%"),
         (("count", "--user", "reader"), "--item must be given, or else a text column", "--item COLUMN, or --text"),
         (("count", *ASK, "--text", "search"), "--item 'article' cannot be used: it must be left out", None),
         (
@@ -116,6 +117,22 @@ def test_a_failure_inside_is_json_too_and_shows_no_value(log, monkeypatch):
 
     assert json.loads(result.stdout)["error"]["kind"] == "Unexpected"
     assert "Jane" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--names-only", "--plot", "x.png"), "--plot draws counts, and --names-only has none"),
+        (("--quiet", "--rows", "3"), "--rows is for the table"),
+        (("--json", "--rows", "3"), "--rows is for the table"),
+        (("--quiet", "--json"), "leave one of them out"),
+        (("--rows", "-1"), "'--rows': -1 is not in the range"),
+    ],
+)
+def test_what_would_not_be_shown_is_refused_before_it_is_paid(log, words, told):
+    """A picture of names was refused after the answer was charged; rows were shown whatever was said."""
+    assert told in run("top", log, *ASK, "-k", "3", *words, code=2).stderr
+    assert "nothing was asked of it" in run("top", log, *ASK, "-k", "3", "--dry-run").stdout
 
 
 def test_every_object_has_its_schema(log):

@@ -89,7 +89,7 @@ _SHARED = (
         "--dry-run", is_flag=True, help="Price and expected accuracy; looks at the columns and reads no value."
     ),
     click.option("--out", metavar="PATH", help="Write the table to .parquet, .csv or .json, receipt beside it."),
-    click.option("--rows", type=int, default=20, show_default=True, help="How many rows to show here."),
+    click.option("--rows", type=click.IntRange(0), metavar="N", help="How many rows to show here (default 20)."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
     click.option("--quiet", "-q", is_flag=True, help="Print rows only, separated by tabs."),
 )
@@ -145,11 +145,17 @@ def items_of(given: dict[str, Any]) -> str | tuple[str, ...] | None:
 
 
 def _refuse_unused(given: dict[str, Any]) -> None:
-    """Refuse a flag that is for words where columns are counted, and the other way round."""
+    """Refuse what would not be used: a flag for words where columns are counted, rows where no table is printed."""
     if given.get("keep_case") and not given["text"]:
         raise click.UsageError("--keep-case is for --text; leave it out here")
     if given.get("lower") and given.get("text"):
         raise click.UsageError("--lower is for --item; words are in lower case anyway")
+    if given.get("names_only") and given.get("plot"):
+        raise click.UsageError("--plot draws counts, and --names-only has none; leave one of them out")
+    if given["quiet"] and given["as_json"]:
+        raise click.UsageError("--quiet and --json are two ways to print the rows; leave one of them out")
+    if given["rows"] is not None and (given["quiet"] or given["as_json"]):
+        raise click.UsageError("--rows is for the table; --quiet and --json print all rows")
 
 
 def library_options(given: dict[str, Any]) -> Options:

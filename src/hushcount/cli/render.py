@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
 # What `--json` prints, by its version; docs/formats.md.
 _SCHEMA = 1
+# So many rows of a table are shown unless it is said otherwise.
+_SHOWN = 20
 
 
 def warn_of_row_id(user: str) -> None:
@@ -70,9 +72,15 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(printable(str(cell)) for cell in row))
     else:
-        print_table(release.to_dict() | _marks(release, given), most=given["rows"])
+        print_table(release.to_dict() | _marks(release, given), most=_rows(given))
         for line in summary(release, given):
             click.echo(line)
+
+
+def _rows(given: dict[str, Any]) -> int:
+    """How many rows a table has."""
+    said: int | None = given["rows"]
+    return _SHOWN if said is None else said
 
 
 def _marks(release: Release, given: dict[str, Any]) -> dict[str, list[str]]:
@@ -110,7 +118,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
 
     receipt = release.receipt
     lines = [""]
-    more = len(release) - given["rows"]
+    more = len(release) - _rows(given)
     if more > 0:
         lines.append(f"and {more:,} more; write --out FILE to keep them all, or --rows {len(release)} to see them.")
     if not len(release):
@@ -195,9 +203,9 @@ def show_balance(balance: Balance | None) -> None:
     left = standard_releases(rest(balance.left, balance.limit))
     renews = f", renewed {balance.renews:%d %B %Y}" if balance.renews is not None else ""
     period = "in all" if balance.limit.window == "none" else f"this {balance.limit.window}"
-    click.echo(f"Left for this data: {left} {period}{renews}.")
-    if naming_runs_out(balance.left, balance.limit):
-        click.echo("Naming items runs out first: a question may take one release of that, however small its price.")
+    first = " Naming items runs out first: a question may take one release of that, however small its price."
+    told = first if naming_runs_out(balance.left, balance.limit) else ""
+    click.echo(f"Left for this data: {left} {period}{renews}.{told}")
 
 
 def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any], *, looked: str) -> None:
