@@ -68,5 +68,6 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be 
 
 
 def __dir__() -> list[str]:
-    """The public names, also those that were not used yet."""
-    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING", "annotations"})
+    """The public names, also those that were not used yet, and none of our insides that were loaded meanwhile."""
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *__all__})

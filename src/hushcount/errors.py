@@ -42,9 +42,19 @@ carry no item, no person and no true count: messages are an output channel too.
 
 from __future__ import annotations
 
+import re
 import shlex
 from decimal import Decimal
 
+# Facts that are said under another name: as a user writes them.
+SAID = {
+    "max_items": "max_items_per_user",
+    "public_items": "keys",
+    "relative_error": "error",
+    "with_counts": "counts",
+}
+# What looks like a part of a moment.
+_PART = re.compile(r"\w+\(.+\)", re.DOTALL)
 # Beyond these an error shows a number in short, and only the beginning of a text.
 _MANY_DIGITS, _LONGEST = 60, 300
 
@@ -53,7 +63,7 @@ class HushcountError(Exception):
     """Base of all errors raised on purpose by hushcount."""
 
 
-def _brief(value: object) -> str:
+def brief(value: object) -> str:
     """A value as errors show it: a number of hundreds of digits, or a text that fills the screen, is cut short."""
     text = repr(value)
     if isinstance(value, int | Decimal) and len(text) > _MANY_DIGITS:
@@ -62,11 +72,19 @@ def _brief(value: object) -> str:
 
 
 class InvalidParameter(HushcountError, ValueError):
-    """A parameter is outside its range. Nothing was read and nothing was spent."""
+    """A parameter is outside its range. Nothing was read and nothing was spent.
+
+    `value` is None where it is missing.
+    """
 
     def __init__(self, name: str, value: object, want: str, hint: str = "") -> None:
-        self.name, self.value, self.want, self.hint = name, value, want, hint
-        super().__init__(f"{name} = {_brief(value)} cannot be used: it must be {want}." + (f" {hint}" if hint else ""))
+        self.name, self.value, self.want, self.hint = SAID.get(name, name), value, want, hint
+        super().__init__(self.words(self.name if value is None else f"{self.name} = {brief(value)}"))
+
+    def words(self, said: str) -> str:
+        """What is wrong with a parameter that was said so."""
+        wrong = "must be" if self.value is None else "cannot be used: it must be"
+        return f"{said} {wrong} {self.want}.{f' {self.hint}' if self.hint else ''}"
 
 
 class InvalidInput(HushcountError, ValueError):
@@ -83,6 +101,8 @@ class UnknownColumn(HushcountError, LookupError):
     def __init__(self, name: str, columns: tuple[str, ...], nearest: str | None) -> None:
         self.name, self.columns, self.nearest = name, columns, nearest
         guess = f" Did you mean {nearest!r}?" if nearest else ""
+        if _PART.fullmatch(name):
+            guess += " Of a moment there are hour(COLUMN), day(COLUMN), week(COLUMN) and month(COLUMN)."
         listed = f"; the columns are {', '.join(columns)}" if columns else ""
         super().__init__(f"there is no column {name!r}{listed}.{guess}")
 

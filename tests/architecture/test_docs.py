@@ -15,6 +15,9 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 
+# A link may not be broken, so that a line may end a little later than where it is wrapped.
+WIDEST = 140
+
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
@@ -87,6 +90,24 @@ def test_dead_links_are_seen():
     text = "[a](here.md) [b](LICENSE) [c](LICENSE#words) [d](#below) [e](https://hush.example/nowhere)"
 
     assert dead_links(ROOT / "made_up.md", text) == ["made_up.md: here.md"]
+
+
+def too_wide(text: str) -> list[str]:
+    """Lines of a page that are too long to read in an editor; those of tables and of code are as they are."""
+    prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [line for line in prose.splitlines() if len(line) > WIDEST and not line.startswith("|")]
+
+
+def test_lines_can_be_read():
+    """About 120 characters, and never many more."""
+    assert not {name: found for name, text in TEXTS.items() if (found := too_wide(text))}
+
+
+def test_wide_lines_are_seen():
+    """In running text alone."""
+    wide = "word " * 40
+
+    assert too_wide(f"a\n\n{wide}\n| {wide} |\n\n```\n{wide}\n```\n") == [wide]
 
 
 def test_every_mechanism_has_a_heading():

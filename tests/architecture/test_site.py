@@ -6,11 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+import hushcount
 from hushcount import errors
+from hushcount.app.forms import estimate_form
 from hushcount.cli import reference
 from tests.conftest import ROOT
 
@@ -62,6 +65,19 @@ def test_the_reference_is_that_of_the_code():
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == reference.render()
 
 
+def test_every_member_of_a_price_and_of_a_receipt_is_told():
+    """docs/formats.md names each; what `--json` prints beside is in its own tests."""
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    price, receipt = (page.split(f"## A {name}\n")[1].split("\n## ")[0] for name in ("price", "receipt"))
+    told = [
+        set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", part, re.MULTILINE))))
+        for part in (price, receipt)
+    ]
+
+    assert told[0] == {*estimate_form(hushcount.estimate(user="u", item="i")), "checked"}
+    assert told[1] == {field.name for field in fields(hushcount.Receipt)}
+
+
 def test_every_error_and_every_variable_is_told():
     """Those of the code are those of the page: none is missing from the lists that it is made of."""
     raised = {name for name, kind in vars(errors).items() if isinstance(kind, type) and name != "HushcountError"}
@@ -76,4 +92,5 @@ def test_every_error_and_every_variable_is_told():
     assert {name for name in raised if issubclass(getattr(errors, name), errors.HushcountError)} == {
         name for name in raised if f"| `{name}` |" in page
     }
-    assert named - {"HUSHCOUNT_COMPLETE", "HUSHCOUNT_SERVE"} == set(reference.VARIABLES)
+    assert named - {"HUSHCOUNT_SERVE"} == {name.removeprefix("_") for name in reference.VARIABLES}
+    assert all(f"| `{name}` |" in page for name in reference.VARIABLES)

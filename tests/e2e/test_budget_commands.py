@@ -271,7 +271,7 @@ def test_no_limit_at_all(log):
         (("--all-data", "--rho", 1), "given with rho"),
         (("--all-data", "--epsilon", 1), "given with epsilon"),
         (("--all-data", "--information", 10), "given with information"),
-        (("--all-data", "--releases", "many"), "releases = 'many'"),
+        (("--all-data", "--releases", "many"), "--releases 'many'"),
         (("--all-data", "--releases", -1), "releases"),
         (("--all-data", "--releases", 5, "--for-analyst", "a", "--for-group", "g"), "for an analyst or for a group"),
         (("--all-data", "--releases", 5, "--window", "year"), "month"),

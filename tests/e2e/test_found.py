@@ -144,7 +144,7 @@ def test_a_person_is_pinned(tmp_path):
         ((*ASK, "--where", "cuntry = 'NZ'"), "there is no column 'cuntry'"),
         ((*ASK, "--where", "(" * 60 + "x = 1" + ")" * 60), "deep"),
         ((*ASK, "--where", " OR ".join(f"x = {n}" for n in range(4000))), "characters"),
-        ((*ASK, "--method", "tsgd"), "max_items"),
+        ((*ASK, "--method", "tsgd"), "--max-items-per-user must be declared for 'tsgd'"),
         ((*ASK, "--delta", "1e-99999"), "delta"),
         ((*ASK, "--rho", "1e-99999"), "rho"),
     ],

@@ -59,7 +59,7 @@ def test_both_faces_tell_the_same_price(log, source):
     told = command("top", log, *ASK, "-k", 5, "--dry-run", "--json")
 
     assert told.pop("checked") == "The file can be opened, and its columns fit."
-    assert told == json.loads(json.dumps(estimate_form(price)))
+    assert told == {"schema": 1, **json.loads(json.dumps(estimate_form(price)))}
 
 
 @pytest.mark.parametrize("founded", [(), ("--all-orders",)], ids=["usual orders", "all orders"])

@@ -8,6 +8,7 @@ without looking at the noise of what it releases; rows that came out wider all t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from hushcount.app.words import price_words
 from hushcount.errors import InvalidParameter
 from hushcount.model.inputs import Int64s
+from hushcount.noise.widths import half_width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,12 @@ def aim_sentence(aim: Aim, counts: Int64s, ends: tuple[Int64s, Int64s], *, rho: 
     sharp = aim.met(counts, ends)
     said = f"Asked for {aim}, that is, half of an interval is at most {aim}{' of its number' if aim.share else ''}:"
     if not len(counts):
-        return f"{said} nothing could be counted so well."
+        takes = (
+            ""
+            if aim.share is None
+            else f" For this price a row needs {needed(aim.share, float(rho)):,} people or more."
+        )
+        return f"{said} nothing could be counted so well.{takes}"
     if sharp.all():
         return f"{said} so it is in every row."
     if not sharp.any():
@@ -77,6 +84,11 @@ def aim_sentence(aim: Aim, counts: Int64s, ends: tuple[Int64s, Int64s], *, rho: 
     above = int(counts[~sharp].max()) + 1
     throughout = f", and in every row from {above:,} people on" if (counts >= above).any() else ""
     return f"{said} so it is in {sharp.sum():,} of {len(counts):,} rows{throughout}. The others are wider."
+
+
+def needed(share: float, rho: float) -> int:
+    """How many people a row must have for an interval of this share, if all of a price went into that row alone."""
+    return math.ceil(half_width("discrete-gaussian", 1 / math.sqrt(2 * rho)) / share)
 
 
 def share_words(share: float) -> str:

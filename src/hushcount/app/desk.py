@@ -86,9 +86,8 @@ def open_desk(
     try:
         engine = open_engine(data.source, table=data.table)
     except UnreadableSource as error:
-        raise UnreadableSource(
-            f"{error}. The ledger knows nothing of that name either: see hushcount catalog"
-        ) from None
+        told = str(error) if str(error).endswith("?") else f"{error}."
+        raise UnreadableSource(f"{told} The ledger knows nothing of that name either: see hushcount catalog") from None
     try:
         with asking(engine, say):
             sighted = sight(engine, setting, data.dataset)

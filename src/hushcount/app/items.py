@@ -33,8 +33,10 @@ def make_items(item: str | Sequence[str] | None, options: Options) -> str | Text
         options: the options that say more; those that would not be used are refused.
     """
     text = options.get("text")
-    if (item is None) == (text is None):
-        raise InvalidParameter("item", item, "given, or else a text column")
+    if item is None and text is None:
+        raise InvalidParameter("item", None, "given, or else a text column")
+    if item is not None and text is not None:
+        raise InvalidParameter("item", item, "left out where the words of a text are counted")
     if text is not None:
         _refuse(options, ("by", "timezone", "date_format", "trim"), "left out where the words of a text are counted")
         shortest, longest = _ngrams(options.get("ngrams", (1, 1)))
@@ -117,7 +119,7 @@ def tuple_words(items: TupleItems) -> str:
     """What is counted, in a few words."""
     if not items.parts:
         return "people"
-    names = [part.column if part.unit is None else f"the {part.unit} of {part.column}" for part in items.parts]
+    names = [part.column if part.unit is None else f"{part.unit} of {part.column}" for part in items.parts]
     words = " and ".join(names)
     if items.zone != "UTC":
         words += f" by the clock of {items.zone}"
@@ -188,6 +190,10 @@ def read_tuples(path: Path, names: tuple[str, ...]) -> list[str]:
 def _read(path: Path) -> str:
     try:
         return read_text(path)
+    except FileNotFoundError:
+        raise UnreadableSource(
+            f"the public list {str(path)!r} cannot be read: there is no such file; check the name and the directory"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableSource(f"the public list {str(path)!r} cannot be read ({type(error).__name__})") from None
 

@@ -38,7 +38,7 @@ class Options(TypedDict, total=False):
         k: how many items `top` shows.
         counts: whether `top` shows counts; on unless said otherwise.
         method: a mechanism by name, instead of the chooser's.
-        engine: "duckdb" or "spark"; left out, what fits the source.
+        engine: "duckdb", "spark" or "pinot"; left out, what fits the source.
         master: where Spark runs, such as "spark://host:7077"; left out, Spark's own setting or this machine.
         table: the table, where the source is a database with several.
         fresh: draw new noise, and pay again, instead of giving the same answer to the same question.

@@ -98,7 +98,7 @@ def _plan_for_error(request: Request, people: float, order: Decimal | None) -> P
 def _no_single_width(mechanism: Mechanism, people: float) -> InvalidParameter:
     if "relative_error" in mechanism.takes:
         return InvalidParameter(
-            "error", people, "a share such as 10% for this question", "Its noise differs from row to row."
+            "error", f"{people:g}", "a share such as 10% here", "Its noise differs from row to row."
         )
     return InvalidParameter("error", people, f"left out for '{mechanism.name}'", "It shows names, and no counts.")
 

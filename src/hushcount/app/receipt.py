@@ -206,6 +206,8 @@ def _left_out(receipt: Receipt) -> list[str]:
         said.append(cutoff_sentence(receipt))
     if receipt.remark:
         said.append(receipt.remark)
+    if not receipt.columns:
+        return [*said, "The true number was not released."]
     return [*said, "How many items were left out, and the true counts, were not released."]
 
 
@@ -276,6 +278,8 @@ def comparison_sentence(receipt: Receipt) -> str:
 
 def interval_sentence(receipt: Receipt) -> str:
     """What the ends of the intervals hold, and of what."""
+    if not receipt.columns:
+        return "The true number is between 'at least' and 'at most' with 95 % probability."
     if not receipt.left_out:
         return "Each true number is between 'at least' and 'at most' with 95 % probability, row by row."
     return (

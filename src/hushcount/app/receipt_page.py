@@ -20,7 +20,7 @@ _CSS = (
     "background:var(--back)}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3em .8em .3em 0;"
     "border-bottom:1px solid var(--line);overflow-wrap:anywhere}"
-    "th{font-weight:600;white-space:nowrap}.wide{white-space:normal}"
+    "th{font-weight:600;white-space:nowrap;overflow-wrap:normal}.wide{white-space:normal;overflow-wrap:normal}"
     ".soft{color:var(--soft)}.loud{color:var(--loud);font-weight:600}@media print{body{margin:0}}"
 )
 # Nothing is fetched and nothing runs, whatever is in it.
@@ -144,7 +144,7 @@ def table(rows: Rows, heads: Sequence[str] = ()) -> str:
             f"<table>{''.join(f'<tr><th>{safe(name)}</th><td>{safe(text)}</td></tr>' for name, text in rows)}</table>"
         )
     head = "".join(f"<th class=wide>{safe(one)}</th>" for one in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{safe(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td class=wide>{safe(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from difflib import get_close_matches
 
 from hushcount.app.aims import Aim, read_aim
 from hushcount.app.items import everybody, make_items, public_items, tuple_words
@@ -16,6 +17,21 @@ from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, Budget, EpsilonBudge
 from hushcount.model.conditions import spell
 from hushcount.model.facts import Facts
 from hushcount.model.queries import Question, Selection, TextItems, TupleItems, Verb
+
+_TEXTS = {
+    "text",
+    "timezone",
+    "date_format",
+    "where",
+    "method",
+    "engine",
+    "master",
+    "table",
+    "dataset",
+    "analyst",
+    "key",
+}
+_FLAGS = {"trim", "lower", "counts", "fresh"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +112,10 @@ def make_request(question: Verb, *, user: str, item: str | Sequence[str] | None,
     """Check and complete the options of a question. Reads no data, but for the public list of items."""
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
-        raise InvalidParameter("option", unknown[0], f"one of {', '.join(sorted(Options.__annotations__))}")
+        near = get_close_matches(unknown[0], Options.__annotations__, n=1)
+        guess = f"Did you mean {near[0]!r}?" if near else ""
+        raise InvalidParameter("option", unknown[0], f"one of {', '.join(sorted(Options.__annotations__))}", guess)
+    _require_kinds(user, item, options)
     if question == "people":
         if item is not None:
             raise InvalidParameter("item", item, "left out where people are counted", "For groups, say by and keys.")
@@ -106,6 +125,20 @@ def make_request(question: Verb, *, user: str, item: str | Sequence[str] | None,
     if question == "top" and "k" not in options:
         raise InvalidParameter("k", None, "given for a top list", "Write -k 10, or k=10, for the ten most held items.")
     return _made(question, user=user, items=make_items(item, options), options=options)
+
+
+def _require_kinds(user: object, item: object, options: Options) -> None:
+    """Refuse what is no text or no truth value where one is needed, before something inside stumbles over it."""
+    columns = (item,) if item is None or isinstance(item, str) else item
+    if not isinstance(columns, Sequence) or not all(one is None or isinstance(one, str) for one in columns):
+        raise InvalidParameter("item", item, "the name of a column, or a list of names")
+    if not isinstance(user, str):
+        raise InvalidParameter("user", user, "the name of a column")
+    for name, value in options.items():
+        if name in _TEXTS and not isinstance(value, str | None):
+            raise InvalidParameter(name, value, "a text")
+        if name in _FLAGS and not isinstance(value, bool):
+            raise InvalidParameter(name, value, "True or False")
 
 
 def _made(question: Question, *, user: str, items: str | TextItems | TupleItems, options: Options) -> Request:

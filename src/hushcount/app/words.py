@@ -9,6 +9,9 @@ from hushcount.ledger.ledger import EVERY, Account
 from hushcount.ledger.limits import Limit
 from hushcount.model.budgets import STANDARD
 
+# Fewer than this are what rounding left of a limit.
+_DUST = 1e-5
+
 
 def in_releases(spent: Spent) -> float:
     """What was spent, in standard releases."""
@@ -20,6 +23,17 @@ def room(left: Spent, limit: Limit) -> float:
     by_rho = left.rho / STANDARD.rho
     # A limit without any delta is meant for questions with a public list of items: they need none.
     return max(0.0, float(min(by_rho, left.delta / STANDARD.delta) if limit.ceiling.delta else by_rho))
+
+
+def rest(left: Spent, limit: Limit) -> float:
+    """The room as it is told: what rounding left of a limit is none."""
+    found = room(left, limit)
+    return found if found >= _DUST else 0.0
+
+
+def naming_runs_out(left: Spent, limit: Limit) -> bool:
+    """Whether less is left for naming items, which every question takes alike, than for all else."""
+    return bool(limit.ceiling.delta) and room(left, limit) < 0.99 * float(left.rho / STANDARD.rho)
 
 
 def limit_words(limit: Limit | None) -> str:
@@ -63,7 +77,8 @@ def limit_note(limit: Limit | None) -> str:
 
 def standard_releases(count: float) -> str:
     """So many standard releases, in words."""
-    return f"{count:.3g} standard release{'' if count == 1 else 's'}"
+    said = f"{count:.3g}"
+    return f"{said} standard release{'' if said == '1' else 's'}"
 
 
 def price_words(rho: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 from decimal import ROUND_CEILING, Context, Decimal
@@ -31,13 +30,14 @@ if TYPE_CHECKING:
 def advise(**given: Any) -> None:  # noqa: ANN401  click hands over all options by name
     """Expert: choose a limit by what simple attacks may achieve, and see what it guarantees."""
     with told():
+        from hushcount.cli.render import show_json
         from hushcount.ledger.advisor import Goals
         from hushcount.ledger.advisor import advise as advise_on
 
         goals = Goals(**{name: value for name, value in given.items() if name != "as_json"})
         advice = advise_on(goals)
         if given["as_json"]:
-            click.echo(json.dumps(_form(advice), indent=2))
+            show_json(_form(advice))
         else:
             _tell(goals, advice)
 

@@ -50,7 +50,7 @@ def _ask(question: Verb, given: dict[str, Any]) -> None:
     if not given["server"] and given["user"] is None:
         # Only a server knows by itself which column is the person.
         raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'--user'", param_type="option")
-    with told(as_json=given["as_json"]):
+    with told():
         if given["server"]:
             from hushcount.cli import served
 

@@ -177,14 +177,14 @@ def _shared(desk: Desk) -> str:
 
 
 def _left(name: str, balance: Balance) -> str:
-    from hushcount.app.words import limit_words, room
+    from hushcount.app.words import limit_words, rest
 
     limit = balance.limit
     if limit is None or balance.left is None:
         return f"{name}: nothing limits what may be asked."
     if limit.mode == "track" and min(balance.left.rho, balance.left.delta) < 0:
         return f"{name}: OVER ITS LIMIT of {limit_words(limit)}; questions still go through and are marked."
-    return f"{name}: {room(balance.left, limit):.3g} left of {limit_words(limit)}, {_renewed(balance)}."
+    return f"{name}: {rest(balance.left, limit):.3g} left of {limit_words(limit)}, {_renewed(balance)}."
 
 
 def _for_whom(others: Sequence[Balance], desk: Desk) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hushcount.app.aims import read_aim
+from hushcount.app.aims import needed, read_aim
 from hushcount.app.receipt import Receipt
 from hushcount.app.release import Release
 from hushcount.app.words import price_words
@@ -24,7 +24,11 @@ def one_change(release: Release, given: dict[str, Any]) -> list[str]:
     dearer = [name for name, rho in PRESETS.items() if float(rho) > float(receipt.rho)]
     if not dearer or given.get("rho") or given.get("epsilon"):
         return []
-    return _dearer(release, dearer[0], rho=float(PRESETS[dearer[0]]))
+    rho = float(PRESETS[dearer[0]])
+    if aim is not None and aim.share is not None and not len(release):
+        people = f"{needed(aim.share, rho):,} people or more"
+        return [f"--preset {dearer[0]} would show rows of {people} at best, for {price_words(rho)}."]
+    return _dearer(release, dearer[0], rho=rho)
 
 
 def _dearer(release: Release, preset: str, *, rho: float) -> list[str]:

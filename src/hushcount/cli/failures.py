@@ -13,7 +13,7 @@ import click
 
 from hushcount import errors
 from hushcount.app.charging import HELD, UNCHARGED
-from hushcount.cli.hints import hint
+from hushcount.cli.hints import hint, spoken
 
 # One table for all: what the shell sees. Anything else that hushcount raises on purpose exits with 2.
 EXIT_CODES: dict[type[errors.HushcountError], int] = {
@@ -39,8 +39,10 @@ class _Terminated(BaseException):
 
 
 @contextmanager
-def told(*, as_json: bool = False) -> Iterator[None]:
-    """Turn errors into a sentence and an exit code; a refusal also into JSON on the output, if that is asked for."""
+def told() -> Iterator[None]:
+    """Turn errors into a sentence and an exit code, and also into JSON on the output, if the command has --json."""
+    context = click.get_current_context(silent=True)
+    as_json = context is not None and bool(context.params.get("as_json"))
     ends = _Ends()
     before = {number: signal.signal(number, ends) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
@@ -54,13 +56,13 @@ def told(*, as_json: bool = False) -> Iterator[None]:
     except (Exception, KeyboardInterrupt, _Terminated) as error:
         if ends.code is not None or isinstance(error, KeyboardInterrupt):
             # Whatever the error is: a database that is interrupted fails with one of its own.
-            sys.exit(_tell_end(error, ends.code or STOPPED))
+            sys.exit(_tell_end(error, ends.code or STOPPED, as_json=as_json))
         if isinstance(error, errors.HushcountError):
             _tell(error, as_json=as_json)
             sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 2))
         if os.environ.get("HUSHCOUNT_DEBUG"):
             raise
-        _tell_unexpected(error)
+        _tell_unexpected(error, as_json=as_json)
         sys.exit(UNEXPECTED)
     finally:
         for number, handler in before.items():
@@ -79,19 +81,24 @@ class _Ends:
         raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
 
 
-def _tell_end(error: BaseException, code: int) -> int:
+def _tell_end(error: BaseException, code: int, *, as_json: bool) -> int:
     """That somebody ended it, and whether anything was charged; gives the exit code."""
     word = "stopped" if code == STOPPED else "ended"
-    click.echo(f"hushcount: {word}. {_charged(error) or 'What was read may already have been paid for.'}", err=True)
+    words = f"{word}. {_charged(error) or 'What was read may already have been paid for.'}"
+    click.echo(f"hushcount: {words}", err=True)
+    if as_json:
+        _show_error("Interrupted", words)
     return code
 
 
-def _tell_unexpected(error: BaseException) -> None:
+def _tell_unexpected(error: BaseException, *, as_json: bool) -> None:
     """The text of an unforeseen error may quote data, so only its kind and place are told."""
     sentence = "No value is shown, since it may be private."
-    words = [f"hushcount: something failed inside ({_place(error)}).", sentence, _charged(error)]
-    click.echo(" ".join(filter(None, words)), err=True)
+    words = " ".join(filter(None, [f"something failed inside ({_place(error)}).", sentence, _charged(error)]))
+    click.echo(f"hushcount: {words}", err=True)
     click.echo("Set HUSHCOUNT_DEBUG=1 to see all of it on a machine where the data may be seen.", err=True)
+    if as_json:
+        _show_error("Unexpected", words)
 
 
 def _charged(error: BaseException) -> str:
@@ -103,28 +110,39 @@ def _tell(error: errors.HushcountError, *, as_json: bool) -> None:
     """The error in its own words, whether anything was charged, and what to type."""
     from hushcount.cli.render import printable
 
-    sentence, notes = f"hushcount: {error}", getattr(error, "__notes__", [])
+    sentence, notes = spoken(error), getattr(error, "__notes__", [])
     # Another sentence follows: the first one ends.
     end = "." if notes and not sentence.endswith((".", "?", "!", "\n")) else ""
     words = " ".join([sentence + end, *notes])
-    for line in words.splitlines():
+    for line in f"hushcount: {words}".splitlines():
         click.echo(printable(line), err=True)
     if typed := hint(error):
         click.echo(f"To type: {typed}", err=True)
-    if as_json and isinstance(error, errors.BudgetExhausted):
-        _show_refusal(error, typed)
+    if as_json and not (isinstance(error, errors.BudgetExhausted) and _show_refusal(error.refusal, typed)):
+        _show_error(type(error).__name__, words, typed)
 
 
-def _show_refusal(error: errors.BudgetExhausted, typed: str) -> None:
+def _show_refusal(refusal: object, typed: str) -> bool:
+    """A refusal with all that it tells, as JSON; False if it tells nothing."""
     from hushcount.app.forms import refusal_form
     from hushcount.cli.render import show_json
     from hushcount.ledger.ledger import Refusal
 
-    if isinstance(error.refusal, Refusal):
-        show_json({"refused": {**refusal_form(error.refusal), "to_type": typed}})
-    elif isinstance(error.refusal, Mapping):
+    if isinstance(refusal, Refusal):
+        show_json({"refused": {**refusal_form(refusal), "to_type": typed}})
+    elif isinstance(refusal, Mapping):
         # A service's, which is a form already.
-        show_json({"refused": dict(error.refusal)})
+        show_json({"refused": dict(refusal)})
+    else:
+        return False
+    return True
+
+
+def _show_error(kind: str, words: str, typed: str = "") -> None:
+    """An error as JSON, in the words of the error stream, which say whether anything was charged."""
+    from hushcount.cli.render import show_json
+
+    show_json({"error": {"kind": kind, "words": words, "to_type": typed}})
 
 
 def _place(error: BaseException) -> str:

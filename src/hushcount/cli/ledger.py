@@ -265,11 +265,11 @@ def _ledger(setting: Setting) -> Ledger:
 
 
 def _report_row(line: Line) -> tuple[str, ...]:
-    from hushcount.app.words import in_releases, room
+    from hushcount.app.words import in_releases, rest
     from hushcount.cli.render import printable
 
     dataset, balance = line.dataset, line.balance
-    left = "no limit" if balance.left is None or balance.limit is None else f"{room(balance.left, balance.limit):.3g}"
+    left = "no limit" if balance.left is None or balance.limit is None else f"{rest(balance.left, balance.limit):.3g}"
     return (
         printable(dataset.name),
         printable(dataset.person or "not asked yet"),

@@ -56,7 +56,7 @@ _SHARED = (
     click.option("--ngrams", metavar="N-M", help="With --text: runs of N to M words, such as 1-3."),
     click.option("--keep-case", is_flag=True, help="With --text: tell Apple from apple."),
     click.option("--where", metavar="FILTER", help="Count only these rows: \"country = 'NZ' AND age >= 18\"."),
-    click.option("--keys", metavar="LIST", help="A file with the public list of items, one per line."),
+    click.option("--keys", metavar="LIST", help="A file with the public list of items, one per line; CSV for pairs."),
     click.option("--max-items-per-user", type=int, metavar="N", help="Take at most N items of each person."),
     click.option("--per-item-cap", type=int, metavar="N", help="Let one person add up to N to a count (default 1)."),
     click.option(
@@ -85,9 +85,11 @@ _SHARED = (
     click.option("--analyst", metavar="NAME", help="Who asks, if not the user of this computer."),
     click.option("--key", metavar="TEXT", help="A name for this attempt: a retry under it never pays twice."),
     server_option,
-    click.option("--dry-run", is_flag=True, help="Price and expected accuracy; reads no data."),
+    click.option(
+        "--dry-run", is_flag=True, help="Price and expected accuracy; looks at the columns and reads no value."
+    ),
     click.option("--out", metavar="PATH", help="Write the table to .parquet, .csv or .json, receipt beside it."),
-    click.option("--rows", type=int, default=20, show_default=True, help="How many rows to show here."),
+    click.option("--rows", type=click.IntRange(0), metavar="N", help="How many rows to show here (default 20)."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
     click.option("--quiet", "-q", is_flag=True, help="Print rows only, separated by tabs."),
 )
@@ -119,11 +121,16 @@ def people_options(command: _Command) -> _Command:
     return command
 
 
+# Where a context keeps the words after the verb, as they were typed.
+TYPED = "hushcount.typed"
+
+
 class Once(click.Command):
     """A command whose options may be said once: of two values, the first would be ignored without a word."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, after a look at what was said twice."""
+        """As click does, after a look at what was said twice; what was typed is remembered."""
+        ctx.meta[TYPED] = tuple(args)
         _, _, said = self.make_parser(ctx).parse_args(args=list(args))
         for param in self.params:
             if isinstance(param, click.Option) and not param.multiple and said.count(param) > 1:
@@ -138,11 +145,17 @@ def items_of(given: dict[str, Any]) -> str | tuple[str, ...] | None:
 
 
 def _refuse_unused(given: dict[str, Any]) -> None:
-    """Refuse a flag that is for words where columns are counted, and the other way round."""
+    """Refuse what would not be used: a flag for words where columns are counted, rows where no table is printed."""
     if given.get("keep_case") and not given["text"]:
         raise click.UsageError("--keep-case is for --text; leave it out here")
     if given.get("lower") and given.get("text"):
         raise click.UsageError("--lower is for --item; words are in lower case anyway")
+    if given.get("names_only") and given.get("plot"):
+        raise click.UsageError("--plot draws counts, and --names-only has none; leave one of them out")
+    if given["quiet"] and given["as_json"]:
+        raise click.UsageError("--quiet and --json are two ways to print the rows; leave one of them out")
+    if given["rows"] is not None and (given["quiet"] or given["as_json"]):
+        raise click.UsageError("--rows is for the table; --quiet and --json print all rows")
 
 
 def library_options(given: dict[str, Any]) -> Options:

@@ -21,6 +21,7 @@ VARIABLES = {
     "HUSHCOUNT_TOKEN": "the token for a service",
     "HUSHCOUNT_TOKEN_FILE": "a file that holds the token, in place of the one above",
     "HUSHCOUNT_DEBUG": "show the trace of an unexpected error, which may hold values of the data",
+    "_HUSHCOUNT_COMPLETE": "for your shell's completion: `bash_source`, `zsh_source` or `fish_source` prints it",
 }
 # Any setting of a service's configuration: docs/serve/config.md.
 OF_A_SERVICE = "HUSHCOUNT_SECTION__NAME"
@@ -40,7 +41,8 @@ def render() -> str:
         "",
         "## Errors",
         "",
-        "From Python each is a class of `hushcount.errors`; on the command line it is a sentence, what to type, and",
+        "From Python each is a class of `hushcount.errors`; on the command line it is a sentence, what to type (both",
+        "[as JSON](formats.md) where the command has `--json`), and",
         f"this exit code. 0 is success, {STOPPED} an interrupt, {PIPE} a closed pipe, {UNEXPECTED} a bug of ours.",
         "",
         "| error | exit code | means |",
@@ -80,6 +82,8 @@ def _option(option: click.Option) -> str:
     metavar = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
     names = ", ".join(f"`{name}{metavar}`" for name in option.opts)
     help_ = (option.help or "").replace("|", "\\|")
+    if option.show_default and option.default is not None:
+        help_ += f" (default {option.default})"
     return f"| {names} | {help_}{' May be said more than once.' if option.multiple else ''} |"
 
 

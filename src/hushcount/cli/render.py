@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from hushcount.accounting.spent import Spent
     from hushcount.app.estimating import Estimate
     from hushcount.app.receipt import Receipt
     from hushcount.app.release import Release
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 _ROW_IDS = {"id", "_id", "rowid", "row_id", "row", "index", "idx", "event_id", "eventid", "pk", "uuid", "guid", "line"}
 # What `--json` prints, by its version; docs/formats.md.
 _SCHEMA = 1
+# So many rows of a table are shown unless it is said otherwise.
+_SHOWN = 20
 
 
 def warn_of_row_id(user: str) -> None:
@@ -63,14 +67,20 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         columns = release.to_dict()
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         told = {"receipt": receipt, "enforced": release.enforced, "free": release.free}
-        show_json({"schema": _SCHEMA, "rows": rows, **told})
+        show_json({"rows": rows, **told})
     elif given["quiet"]:
         for row in zip(*release.to_dict().values(), strict=True):
             click.echo("\t".join(printable(str(cell)) for cell in row))
     else:
-        print_table(release.to_dict() | _marks(release, given), most=given["rows"])
+        print_table(release.to_dict() | _marks(release, given), most=_rows(given))
         for line in summary(release, given):
             click.echo(line)
+
+
+def _rows(given: dict[str, Any]) -> int:
+    """How many rows a table has."""
+    said: int | None = given["rows"]
+    return _SHOWN if said is None else said
 
 
 def _marks(release: Release, given: dict[str, Any]) -> dict[str, list[str]]:
@@ -108,7 +118,7 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
 
     receipt = release.receipt
     lines = [""]
-    more = len(release) - given["rows"]
+    more = len(release) - _rows(given)
     if more > 0:
         lines.append(f"and {more:,} more; write --out FILE to keep them all, or --rows {len(release)} to see them.")
     if not len(release):
@@ -121,7 +131,8 @@ def summary(release: Release, given: dict[str, Any]) -> list[str]:
         lines.append("A number of zero or below is noise around few people or none: read it as hardly anybody.")
     if receipt.question == "top" and given.get("k") and len(release) < given["k"]:
         lines.append(f"Only {len(release)} of {given['k']} could be told apart from the rest.")
-    if release.cutoff is not None:
+    # Where an accuracy left no row, the cut-off is not what did.
+    if release.cutoff is not None and (len(release) or not given.get("error")):
         lines.append(cutoff_sentence(receipt))
     lines += one_change(release, given)
     if not release.enforced:
@@ -140,8 +151,11 @@ def _nothing(receipt: Receipt, given: dict[str, Any]) -> list[str]:
         reasons.insert(0, f"The filter: does any row have {where}? Texts must be spelt as in the data, capitals too.")
     if given.get("error"):
         reasons.insert(0, "The error: rows that are foreseen to be wider are left out. A larger --error shows more.")
-    if where or "(" in item:
-        reasons.append("Dates: in a filter date('2026-01-31'), and --date-format where those of the item are not ISO.")
+    if where:
+        reasons.append("Dates: in a filter they are written date('2026-01-31').")
+    # The words of an item do not tell a part of a moment from a column that is called so; its columns' names do.
+    if any(name.endswith(")") for name in receipt.columns):
+        reasons.append("Dates: texts that are not ISO 8601, as 2026-01-31 08:00, need --date-format '%d/%m/%Y %H:%M'.")
     return [
         "Nothing could be shown. Look at these before you pay more:",
         *(f"  {reason}" for reason in reasons),
@@ -162,9 +176,10 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
-def show_json(form: object) -> None:
-    """Print JSON; what is not printable in its texts is escaped, as JSON allows."""
-    text = json.dumps(form, ensure_ascii=False, indent=2)
+def show_json(form: Mapping[str, object] | Sequence[object], *, ours: bool = True) -> None:
+    """Print JSON, an object of `ours` with the version of its form; what is not printable in its texts is escaped."""
+    versioned = {"schema": _SCHEMA, **form} if ours and isinstance(form, Mapping) else form
+    text = json.dumps(versioned, ensure_ascii=False, indent=2)
     click.echo("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
 
 
@@ -177,16 +192,20 @@ def show_left(left: Balance | None, given: dict[str, Any]) -> None:
 def show_balance(balance: Balance | None) -> None:
     """Print what a data set has left, in releases of the standard size."""
     if balance is None:
-        click.echo("Left for this data: all of it; nothing was asked of it yet.")
+        told = "nothing was asked of it under this name. A copy of known data has that data's budget."
+        click.echo(f"Left for this data: {told}")
         return
     if balance.left is None or balance.limit is None:
         click.echo("Nothing limits what may still be asked of this data.")
         return
-    from hushcount.app.words import room
+    from hushcount.app.words import naming_runs_out, rest, standard_releases
 
-    left = room(balance.left, balance.limit)
+    left = standard_releases(rest(balance.left, balance.limit))
     renews = f", renewed {balance.renews:%d %B %Y}" if balance.renews is not None else ""
-    click.echo(f"Left for this data: {left:.3g} standard releases this {balance.limit.window}{renews}.")
+    period = "in all" if balance.limit.window == "none" else f"this {balance.limit.window}"
+    first = " Naming items runs out first: a question may take one release of that, however small its price."
+    told = first if naming_runs_out(balance.left, balance.limit) else ""
+    click.echo(f"Left for this data: {left} {period}{renews}.{told}")
 
 
 def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any], *, looked: str) -> None:
@@ -198,6 +217,7 @@ def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any
         given: the options.
         looked: what was looked at, in a sentence.
     """
+    from hushcount.accounting import zcdp
     from hushcount.app.forms import estimate_form
     from hushcount.app.words import price_words
 
@@ -214,4 +234,13 @@ def show_estimate(estimate: Estimate, left: Balance | None, given: dict[str, Any
         click.echo(f"  shows items from about {expectation.cutoff:,.0f} people on.")
     for note in expectation.notes:
         click.echo(f"  {note}")
+    if given["file"] == "-" and left is None:
+        click.echo("Left for this data: known when it has been read.")
+        return
     show_balance(left)
+    if left is not None and left.left is not None and not _fits(zcdp.spent(estimate.cost), left.left):
+        click.echo("It does not fit into that, and would be refused unless it was asked before.")
+
+
+def _fits(asked: Spent, left: Spent) -> bool:
+    return asked.rho <= left.rho and asked.delta <= left.delta

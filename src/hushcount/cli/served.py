@@ -70,7 +70,7 @@ def show_budget(given: dict[str, Any]) -> None:
     form = remote.connect(given["server"]).budget(given["file"])
     lines = _budget_lines(form)
     if given["as_json"] or not lines:
-        show_json(form)
+        show_json(form, ours=False)
         return
     click.echo(f"Budget of {printable(given['file'])}\n")
     for line in lines:
@@ -108,7 +108,7 @@ def _show_estimate(estimate: Estimate, given: dict[str, Any]) -> None:
     from hushcount.cli.render import printable, show_json
 
     if given["as_json"]:
-        show_json(estimate.to_dict())
+        show_json(estimate.to_dict(), ours=False)
         return
     click.echo("No data was read. This question")
     click.echo(f"  costs at most {about(estimate.releases)};")

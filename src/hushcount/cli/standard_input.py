@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from hushcount.engines.private_folders import PrivateFolder, remove_dead
+from hushcount.errors import UnreadableSource
 
 _FOLDER = "hushcount-input-"
 
@@ -34,5 +35,9 @@ def as_file(said: str) -> Iterator[str]:
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield str(path)
+    except UnreadableSource as error:
+        # Nobody knows the file by its name.
+        error.args = (str(error).replace(repr(str(path)), "standard input"),)
+        raise
     finally:
         folder.remove()

@@ -20,9 +20,11 @@ from hushcount.model.costs import Cost
 
 _LOOKED_AT = 50
 _SHOWN = 5
-# So many of them are named in words, which are cut here: a filter may fill a screen.
-_NAMED, _WORDS = 2, 60
+# The words of a question are cut here: a filter may fill a screen. Two charges are named where they fit into a line.
+_WORDS, _LINE = 60, 80
 _ZERO, _NEVER = Decimal(0), Decimal("Infinity")
+# Fewer standard releases than this are what rounding left of a limit.
+_DUST = Decimal("0.00001")
 _CHARGE = "analyst, what, charged_rho, charged_delta, cost, state, made"
 
 
@@ -96,14 +98,13 @@ def error(refusal: Refusal) -> BudgetExhausted:
 
 
 def to_text(refusal: Refusal) -> str:
-    """The refusal in at most five short lines, told in standard releases."""
+    """The refusal in at most four short lines, told in standard releases; what to type, where one types, is a fifth."""
     asked = refusal.asked
     lines = [
         f"This question may cost {_releases(asked.rho, ROUND_CEILING)}; nothing was charged.",
-        f"{_sentence('; '.join(_has(balance, asked) for balance in refusal.short))}{_renewed(refusal)}",
+        f"{_sentence('; '.join(_has(balance, asked) for balance in refusal.short))}{_renewed(refusal)}{_whom(refusal)}",
         _spent(refusal),
-        _fits(refusal),
-        _ways_out(refusal),
+        " ".join(filter(None, (_fits(refusal), _yours(refusal)))),
     ]
     return "\n".join(filter(None, lines))
 
@@ -132,13 +133,14 @@ def _renewed(refusal: Refusal) -> str:
 
 
 def _spent(refusal: Refusal) -> str:
-    """The dearest charges, and what all others come to."""
-    named, rest = refusal.spenders[:_NAMED], refusal.spenders[_NAMED:]
-    said = [
+    """The dearest charges, two if they are short, and what all others come to."""
+    each = [
         f"{_number(one.spent.rho, ROUND_CEILING)} by {one.analyst} "
         f"({_brief(one.what or 'a question')}, {one.when:%Y-%m-%d})"
-        for one in named
+        for one in refusal.spenders[:2]
     ]
+    said = each if len("; ".join(each)) <= _LINE else each[:1]
+    rest = refusal.spenders[len(said) :]
     if rest:
         amount = _number(sum((one.spent.rho for one in rest), _ZERO), ROUND_CEILING)
         said.append(f"{amount} in {len(rest)} more")
@@ -150,21 +152,20 @@ def _spent(refusal: Refusal) -> str:
 def _fits(refusal: Refusal) -> str:
     if refusal.variant is not None:
         return f"This would fit: {refusal.variant}."
-    if refusal.room.rho > 0:
+    if refusal.room.rho >= _DUST * STANDARD.rho:
         return f"A question of at most {_releases(refusal.room.rho, ROUND_FLOOR)} would fit."
     return ""
 
 
-def _ways_out(refusal: Refusal) -> str:
-    """What is theirs already, and whom to ask."""
-    said = []
-    if refusal.stored:
-        # Of one question asked anew each time there may be several, all in the same words.
-        words = dict.fromkeys(_brief(one.what or "a question") for one in refusal.stored)
-        said.append(f"Yours already, and free: {'; '.join(words)}.")
-    if refusal.ask_whom:
-        said.append(f"To raise the limit, ask {', '.join(refusal.ask_whom)}.")
-    return " ".join(said)
+def _yours(refusal: Refusal) -> str:
+    """What is theirs already."""
+    # Of one question asked anew each time there may be several, all in the same words.
+    words = dict.fromkeys(_brief(one.what or "a question") for one in refusal.stored)
+    return f"Yours already, and free: {'; '.join(words)}." if words else ""
+
+
+def _whom(refusal: Refusal) -> str:
+    return f" For more, ask {', '.join(refusal.ask_whom)}." if refusal.ask_whom else ""
 
 
 def _sentence(words: str) -> str:
@@ -255,7 +256,9 @@ def _releases(rho: Decimal, rounding: str) -> str:
 
 
 def _number(rho: Decimal, rounding: str) -> str:
-    return _short(rho / STANDARD.rho, rounding)
+    """In releases; a rest that no question fits into is none."""
+    releases = rho / STANDARD.rho
+    return "0" if rounding == ROUND_FLOOR and releases < _DUST else _short(releases, rounding)
 
 
 def _short(value: Decimal, rounding: str) -> str:

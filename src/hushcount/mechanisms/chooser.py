@@ -97,6 +97,8 @@ def _narrowest(rivals: tuple[str, ...], budget: Budget, facts: Facts) -> Choice:
     best = min(widths, key=lambda name: widths[name])
     listed = ", ".join(f"{name} {width:,}" for name, width in sorted(widths.items(), key=lambda pair: pair[1]))
     because = "the list of items is public, so every listed count is shown, and it adds the least noise"
+    if facts.public_items is not None and len(facts.public_items) == 1:
+        because = "there is one number to tell, and it adds the least noise"
     return Choice(mechanism=find(best), reason=f"{best}: {because} (give or take: {listed})", widths=widths)
 
 

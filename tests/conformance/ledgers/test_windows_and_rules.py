@@ -291,10 +291,9 @@ def test_a_refusal_says_everything(ledger, clock):
     assert refusal.ask_whom == (OWNER,)
     assert text.splitlines() == [
         "This question may cost 1 standard release; nothing was charged.",
-        f"The {dataset()} has 0.5 standard releases left, renewed on 2026-04-01 00:00 UTC.",
+        f"The {dataset()} has 0.5 standard releases left, renewed on 2026-04-01 00:00 UTC. For more, ask olga.",
         "Spent lately: 1 by ann (question b, 2026-03-10); 1 by others.",
-        "This would fit: --preset cautious.",
-        "Yours already, and free: question b. To raise the limit, ask olga.",
+        "This would fit: --preset cautious. Yours already, and free: question b.",
     ]
     assert "bob" not in text
 

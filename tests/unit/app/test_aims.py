@@ -160,7 +160,9 @@ def test_sentences_say_how_many_and_from_where_and_what_it_would_take():
     assert said([100, 90, 90]).endswith("no row is so sharp. The best would need about 4 standard releases.")
     assert "at most 60 people: so it is in 2 of 3 rows" in said([50, 25, 90], Aim(people=60))
     nothing = np.array([], dtype=np.int64)
-    assert aim_sentence(Aim(share=0.05), nothing, (nothing, nothing), rho=Decimal(1)).endswith("counted so well.")
+    assert aim_sentence(Aim(share=0.05), nothing, (nothing, nothing), rho=Decimal(1)).endswith(
+        "nothing could be counted so well. For this price a row needs 20 people or more."
+    )
 
 
 def test_names_have_no_width():

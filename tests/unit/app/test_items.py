@@ -72,7 +72,7 @@ def test_the_same_question_has_one_key():
         (None, {"text": "a", "trim": True}, "left out where the words of a text are counted"),
         (None, {"text": "a", "by": "b"}, "left out where the words of a text are counted"),
         (None, {}, "given, or else a text column"),
-        ("a", {"text": "b"}, "given, or else a text column"),
+        ("a", {"text": "b"}, "left out where the words of a text"),
     ],
 )
 def test_what_would_not_be_used_is_refused(item, options, words):
@@ -114,7 +114,7 @@ def test_words_and_names():
     """What a receipt says of the items, and what their columns are called."""
     berlin = TupleItems(parts=PAIR.parts, zone="Europe/Berlin", trim=True, lower=True)
 
-    assert tuple_words(PAIR) == "country and the day of at"
+    assert tuple_words(PAIR) == "country and day of at"
     assert tuple_words(berlin).endswith("by the clock of Europe/Berlin, trimmed and in lower case")
     assert column_names(PAIR) == ("country", "day(at)")
     assert column_names(TextItems(column="title")) == ("item",)

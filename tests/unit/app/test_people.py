@@ -52,7 +52,7 @@ def test_groups_are_those_of_a_public_list():
     ("options", "words"),
     [
         ({"item": "country"}, "left out where people are counted"),
-        ({"by": "country"}, "keys = None cannot be used: it must be given with by"),
+        ({"by": "country"}, "keys must be given with by"),
         ({"keys": ["NZ"]}, "said with by"),
         ({"k": 3}, "left out where people are counted"),
         ({"max_items_per_user": 1}, "left out where people are counted"),

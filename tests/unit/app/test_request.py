@@ -59,9 +59,28 @@ def test_bad_options(options, text):
 
 def test_item_or_text():
     """Exactly one of item and text must be given."""
-    for item, options in ((None, {}), ("i", {"text": "t"})):
-        with pytest.raises(InvalidParameter, match="or else a text column"):
-            make_request("count", user="u", item=item, options=options)
+    with pytest.raises(InvalidParameter, match="item must be given, or else a text column"):
+        make_request("count", user="u", item=None, options={})
+    with pytest.raises(InvalidParameter, match="item = 'i' cannot be used: it must be left out where the words"):
+        make_request("count", user="u", item="i", options={"text": "t"})
+
+
+@pytest.mark.parametrize(
+    ("item", "options", "told"),
+    [
+        (3, {}, "item = 3 cannot be used: it must be the name of a column, or a list of names"),
+        (["a", 3], {}, r"item = \['a', 3\] cannot be used: it must be the name"),
+        ("i", {"where": 3}, "where = 3 cannot be used: it must be a text"),
+        ("i", {"timezone": 3}, "timezone = 3 cannot be used: it must be a text"),
+        ("i", {"fresh": "yes"}, "fresh = 'yes' cannot be used: it must be True or False"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_by_name(item, options, told):
+    """With the error of a wrong value, and not with one from inside."""
+    with pytest.raises(InvalidParameter, match=told):
+        make_request("count", user="u", item=item, options=options)
+    with pytest.raises(InvalidParameter, match="user = 3 cannot be used"):
+        make_request("count", user=3, item="i", options={})
 
 
 def test_text_and_ngrams():

@@ -35,6 +35,12 @@ def shown(value):
     return "__repr__", repr(value)
 
 
+def test_names_are_the_public_ones_whatever_was_loaded(release):
+    """After a question was asked, too, completion shows what is for users, and none of the folders behind it."""
+    assert len(release)
+    assert {name for name in dir(hushcount) if not name.startswith("__")} == set(hushcount.__all__) - {"__version__"}
+
+
 def test_all_public_names_are_listed_and_there():
     """Before any of them was used, and without loading anything heavy."""
     code = "import sys, hushcount; print(set(hushcount.__all__) <= set(dir(hushcount)), 'numpy' in sys.modules)"

@@ -85,7 +85,9 @@ def test_an_error_that_nothing_meets_comes_first(log, capsys):
     told = capsys.readouterr().out
 
     assert told.index("A larger --error shows more") < told.index("Spelling and case")
-    assert "nothing could be counted so well" in told
+    assert "nothing could be counted so well. For this price a row needs 40,000 people or more." in told
+    assert "--preset generous would show rows of 20,000 people or more at best, for 5 standard releases." in told
+    assert "unlikely to be shown" not in told
 
 
 def test_a_table_without_rows_says_nothing_of_ends(log, capsys):

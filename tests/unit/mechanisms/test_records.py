@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from hushcount.errors import InvalidParameter
+from hushcount.errors import SAID, InvalidParameter
 from hushcount.mechanisms.table import MECHANISMS, find
 from hushcount.model.budgets import rho_budget
 from hushcount.model.expectations import Expectation
@@ -50,7 +50,7 @@ def test_a_fact_changes_the_plan_or_is_refused(mechanism, fact):
         assert repr(mechanism.plan(BUDGET, facts)) == repr(after)
     else:
         assert repr(after) == repr(before)
-        with pytest.raises(InvalidParameter, match=f"^{fact} = .* left out for '{mechanism.name}'"):
+        with pytest.raises(InvalidParameter, match=f"^{SAID.get(fact, fact)} = .* left out for '{mechanism.name}'"):
             mechanism.plan(BUDGET, facts)
 
 
@@ -61,7 +61,7 @@ def test_a_fact_is_needed_or_not(mechanism, fact):
     fewer = facts_for(mechanism).only(facts_for(mechanism).declared - {fact})
 
     if fact in mechanism.needs:
-        with pytest.raises(InvalidParameter, match=f"^{fact} = None .* declared for '{mechanism.name}'"):
+        with pytest.raises(InvalidParameter, match=f"^{SAID.get(fact, fact)} must be declared for '{mechanism.name}'"):
             mechanism.plan(BUDGET, fewer)
         with pytest.raises(InvalidParameter):
             mechanism.calibrate(BUDGET, fewer)
