@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import json
+import re
 import sys
 from dataclasses import replace
 
@@ -254,3 +257,15 @@ def test_items_are_hostile_text(fresh):
     assert b"<script>" not in fresh.owner.get(f"{path}.svg").body
     cells = [row[0] for row in csv.reader(io.StringIO(fresh.owner.get(f"{path}.csv").body.decode()))]
     assert "'=cmd()" in cells
+
+
+def test_a_page_is_shown_in_its_own_style_and_no_other(stage, release):
+    """Its policy names the digest of what stands in it: nothing else that were put into it would count or run."""
+    page = stage.analyst.get(f"/v1/releases/{release['id']}.html")
+    style = re.search(rb"<style>(.*?)</style>", page.body)[1]
+    digest = base64.b64encode(hashlib.sha256(style).digest()).decode()
+    policy = dict(part.split(" ", 1) for part in page.headers["content-security-policy"].split("; "))
+
+    assert policy["style-src"] == f"'sha256-{digest}'"
+    assert policy["default-src"] == "'none'"
+    assert "script-src" not in policy

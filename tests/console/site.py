@@ -94,7 +94,7 @@ class Site:
         known = know_token(self.service.setting, self.service.tokens_key, token)
         caller = Caller(name=known.owner, token=known)
         made = sessions.begin(self.service.setting, self.service.tokens_key, caller=caller)
-        return {"name": sessions.PLAIN, "value": made.text, "url": self.url, "sameSite": "Strict"}
+        return {"name": sessions.COOKIE, "value": made.text, "url": self.url, "sameSite": "Strict"}
 
     def token(self, name: str, **wanted: Any) -> str:
         """Another token of somebody."""

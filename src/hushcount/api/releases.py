@@ -14,6 +14,7 @@ from hushcount.api.rendering import MEDIA, chosen_format, is_rendered, rendered,
 from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import light
 from hushcount.app.deriving import LEVEL, derive
+from hushcount.app.serving.questions.formats import PAGE_POLICY
 from hushcount.app.serving.questions.releases import Answered, receipt_form
 from hushcount.model.tuples import join
 
@@ -82,6 +83,8 @@ def file_response(
         headers["Hushcount-Mode"] = found.stored.mode
     if match is not None and _matches(match, etag):
         return Response(status_code=304, headers=headers)
+    if form == "html":
+        headers["Content-Security-Policy"] = PAGE_POLICY
     made = rendered(request, found, form)
     return Response(made.body, headers=headers, media_type=made.media)
 

@@ -17,7 +17,7 @@ from hushcount.errors import NotFound, NotSignedIn
 router = APIRouter(prefix=ROOT)
 _BACK = f"{ROOT}/entered"
 # Sent along when the issuer leads back, which is another site: what it holds is of use on that way alone.
-_SECURE, _PLAIN = "__Host-hushcount-entry", "hushcount-entry"
+_COOKIE = "hushcount-entry"
 
 
 @page(router, "/enter", signed=False)
@@ -54,7 +54,8 @@ def _back(request: Request, told: dict[str, str]) -> Response:
         raise NotFound("nobody signs in here by an issuer.")
     address = caller_address(knock_of(request), service.config.server.trusted_proxies)
     door.attempts.check(address)
-    now, kept = service.setting.clock(), sessions.cookie_of(request.headers.get("cookie"), _SECURE, _PLAIN)
+    now, name = service.setting.clock(), sessions.cookie_name(service.config, _COOKIE)
+    kept = sessions.cookie_of(request.headers.get("cookie"), name)
     try:
         entry = entry_of(service.tokens_key, kept, now)
         caller = came_back(door.issuer, entry, told, back=site_of(request) + _BACK, now=now)
@@ -69,6 +70,6 @@ def _back(request: Request, told: dict[str, str]) -> Response:
 
 
 def _cookie(request: Request, text: str, age: int) -> str:
-    secure = (service_of(request).config.server.public_url or "").startswith("https://")
-    name = _SECURE if secure else _PLAIN
-    return f"{name}={text}; Path=/; HttpOnly; SameSite=Lax{'; Secure' if secure else ''}; Max-Age={age}"
+    config = service_of(request).config
+    name, secure = sessions.cookie_name(config, _COOKIE), "; Secure" if sessions.is_secure(config) else ""
+    return f"{name}={text}; Path=/; HttpOnly; SameSite=Lax{secure}; Max-Age={age}"

@@ -47,7 +47,8 @@ async def signed(request: Request) -> View | Response:
 async def out(request: Request) -> Response:
     """End the session, here and in the browser."""
     await sent(request)
-    service, text = service_of(request), sessions.cookie_of(request.headers.get("cookie"))
+    service = service_of(request)
+    text = sessions.cookie_of(request.headers.get("cookie"), sessions.cookie_name(service.config))
     if text is not None:
         await light(request, sessions.end, service.setting, service.tokens_key, text)
     return Response(

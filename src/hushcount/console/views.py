@@ -13,7 +13,7 @@ from hushcount.api.answers import answer
 from hushcount.api.problems import KNOWN, Refused, problem_form, problem_response, told_of
 from hushcount.api.routes import knock_of
 from hushcount.api.work import light, service_of, worker_of
-from hushcount.app.serving.callers.sessions import PLAIN, SECURE
+from hushcount.app.serving.callers.sessions import cookie_name, is_secure
 from hushcount.app.serving.callers.signing import sign_in
 from hushcount.app.serving.setup.config import Config
 from hushcount.console.frame import frame_of
@@ -94,10 +94,9 @@ def site_of(request: Request) -> str:
 
 def cookie(config: Config, text: str | None) -> str:
     """The header that sets the session, or with None takes it away. Over TLS alone, wherever callers have it."""
-    secure = (config.server.public_url or "").startswith("https://")
-    name = SECURE if secure else PLAIN
     ends = "; Max-Age=0" if text is None else ""
-    return f"{name}={text or ''}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}{ends}"
+    secure = "; Secure" if is_secure(config) else ""
+    return f"{cookie_name(config)}={text or ''}; Path=/; HttpOnly; SameSite=Strict{secure}{ends}"
 
 
 def _endpoint(make: Making, *, twin: bool, signed: bool) -> Callable[[Request], Awaitable[Response]]:

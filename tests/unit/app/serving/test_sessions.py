@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from hushcount.app.serving.callers import sessions
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
+from hushcount.app.serving.setup.config import Server
 from hushcount.errors import NotSignedIn
 from tests.unit.app.serving.stand_in import make_service
 
@@ -82,8 +84,17 @@ def test_the_oldest_sessions_give_way(service):
     assert sessions.know_session(service.setting, KEY, texts[-1]).name == "zoe"
 
 
-@pytest.mark.parametrize("header", [None, "", "other=x", "hushcount=a; __Host-hushcount=b", "hushcount", "a\x00b=c"])
-def test_a_cookie_that_could_be_meant_twice_is_none(header):
-    """Nor is one that is not there."""
-    assert sessions.cookie_of(header) is None
-    assert sessions.cookie_of("a=b; hushcount=text; c=d") == "text"
+@pytest.mark.parametrize("header", [None, "", "other=x", "__Host-hushcount=b", "hushcount", "a\x00b=c"])
+def test_a_cookie_that_is_not_there_is_none(header):
+    """Nor is one of a name that is nearly the same."""
+    assert sessions.cookie_of(header, "hushcount") is None
+    assert sessions.cookie_of("a=b; hushcount=text; c=d", "hushcount") == "text"
+
+
+@pytest.mark.parametrize("name", [sessions.COOKIE, "hushcount-entry"])
+def test_over_tls_a_cookie_has_a_name_that_no_other_host_can_set(name):
+    """And a plain one, which a neighbour can plant, is not looked at: neither to sign in, nor to sign out."""
+    over_tls, plain = (SimpleNamespace(server=Server(public_url=url)) for url in ("https://c.example", None))
+
+    assert sessions.cookie_name(over_tls, name) == f"__Host-{name}"
+    assert sessions.cookie_name(plain, name) == name

@@ -14,6 +14,7 @@ from hushcount.app.serving.callers import passes
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.tokens import KIND as TOKEN
 from hushcount.app.serving.callers.tokens import ledger_of, token_of
+from hushcount.app.serving.setup.config import Config
 from hushcount.app.setting import Setting
 from hushcount.errors import NotSignedIn
 from hushcount.ledger.records import Record
@@ -22,7 +23,7 @@ PREFIX = "hushsession_"
 KIND, LETTER = "session", "s"
 LIFE = timedelta(hours=12)
 # The prefix of the first tells browsers to send it back over TLS alone, and to no other host and path.
-SECURE, PLAIN = "__Host-hushcount", "hushcount"
+COOKIE = "hushcount"
 _MOST_SESSIONS = 20
 _OVER = "your session is over, or was ended. Sign in again. Nothing was charged."
 
@@ -70,14 +71,26 @@ def end(setting: Setting, key: bytes, text: str) -> None:
         ledger_of(setting).records.put(KIND, record.id, None, owner=record.owner, by=record.owner)
 
 
-def cookie_of(header: str | None, *names: str) -> str | None:
-    """The session in a cookie header, or what has one of other names; None if there is none, or two could be meant."""
+def is_secure(config: Config) -> bool:
+    """Whether browsers come over TLS."""
+    return (config.server.public_url or "").startswith("https://")
+
+
+def cookie_name(config: Config, name: str = COOKIE) -> str:
+    """What a cookie is called in browsers: over TLS so that they let no other host set it.
+
+    A page next door could sign somebody in as itself, or keep them from signing out.
+    """
+    return f"__Host-{name}" if is_secure(config) else name
+
+
+def cookie_of(header: str | None, name: str) -> str | None:
+    """What a cookie header has of this name; None if there is nothing, or no sense in it."""
     try:
         found = SimpleCookie(header or "")
     except CookieError:
         return None
-    given = [found[name].value for name in names or (SECURE, PLAIN) if name in found]
-    return given[0] if len(given) == 1 else None
+    return found[name].value if name in found else None
 
 
 def _record(setting: Setting, key: bytes, text: str) -> Record | None:

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.callers.invitations import refuse_reserved
 from hushcount.app.serving.callers.issuers import Issuer
-from hushcount.app.serving.callers.sessions import PLAIN, SECURE, cookie_of, know_session
+from hushcount.app.serving.callers.sessions import cookie_name, cookie_of, know_session
 from hushcount.app.serving.callers.tokens import PREFIX, know_token
 from hushcount.app.serving.setup.config import Config, Network, Proxy, address_of, is_loopback, is_within
 from hushcount.app.serving.setup.keyfiles import read_password
@@ -268,9 +268,7 @@ def _by_proxy(proxy: Proxy | None, knock: Knock, door: Door) -> Caller | None:
 
 def _by_session(service: Guarded, knock: Knock) -> Caller | None:
     """Whom a browser's session is of; None if it sent none. Browsers send it unasked, so only their own pages may."""
-    # Over TLS only the name that browsers let no other host set: a page next door could sign somebody in as itself.
-    secure = (service.config.server.public_url or "").startswith("https://")
-    text = cookie_of(knock.header("cookie"), SECURE if secure else PLAIN)
+    text = cookie_of(knock.header("cookie"), cookie_name(service.config))
     if text is None:
         return None
     _refuse_other_sites(knock)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import html
 import io
 import tempfile
@@ -18,6 +20,9 @@ from hushcount.errors import MissingExtra
 # What a spreadsheet would take for a formula, if a cell begins with it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _CSS = "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}td,th{padding:2px 10px}"
+# What a browser may do with a release as a page: look at it, in this one style.
+_DIGEST = base64.b64encode(hashlib.sha256(_CSS.encode()).digest()).decode()
+PAGE_POLICY = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; frame-ancestors 'none'; base-uri 'none'"
 
 
 def to_csv(release: Release, marks: dict[str, str]) -> bytes:
