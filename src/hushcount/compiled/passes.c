@@ -22,6 +22,41 @@
 
 #define API __attribute__((visibility("default")))
 
+/* ---- encoded pairs: engines/duckdb/pairs.py ---- */
+
+/* Keys ascend. For each item, in the low bits, how often it is in each different key, at most `cap` times, in all. */
+API void hush_count_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_t cap, int64_t *counts)
+{
+    const int64_t mask = ((int64_t)1 << bits) - 1;
+    int64_t times = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        times = row > 0 && keys[row] == keys[row - 1] ? times + 1 : 1;
+        counts[keys[row] & mask] += times <= cap;
+    }
+}
+
+/* Keys ascend. Each different one once: its item, how often it is there; and where the keys of each person begin. */
+API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int32_t *ids, int64_t *times,
+                         int64_t *people, int64_t *starts, int64_t *found)
+{
+    const int64_t mask = ((int64_t)1 << bits) - 1;
+    int64_t pairs = 0, persons = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        if (row > 0 && keys[row] == keys[row - 1]) {
+            times[pairs - 1]++;
+            continue;
+        }
+        if (row == 0 || keys[row] >> bits != keys[row - 1] >> bits) {
+            people[persons] = keys[row] >> bits;
+            starts[persons++] = pairs;
+        }
+        ids[pairs] = (int32_t)(keys[row] & mask);
+        times[pairs++] = 1;
+    }
+    found[0] = pairs;
+    found[1] = persons;
+}
+
 /* ---- clipped sums: engines/clipping.py ---- */
 
 /* `limits` ascend within each segment; those of segment s are limits[firsts[s]] up to limits[firsts[s + 1]]. */

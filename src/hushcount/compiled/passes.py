@@ -23,6 +23,8 @@ Uint64s: TypeAlias = npt.NDArray[np.uint64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
+# Codes of people, where the list of each begins and the last ends, items, and how often each is there.
+Split: TypeAlias = tuple[Int64s, Int64s, npt.NDArray[np.int32], Int64s]
 Weighting: TypeAlias = Literal["fill_evenly", "fill_in_turn", "step_straight"]
 
 LIBRARY = Path(__file__).with_name("libpasses.so")
@@ -35,6 +37,31 @@ def library() -> ctypes.CDLL | None:
         return ctypes.CDLL(str(LIBRARY))
     except OSError:
         return None
+
+
+def count_keys(keys: Int64s, *, bits: int, cap: int, width: int) -> Int64s | None:
+    """As `engines.duckdb.pairs.count_keys`."""
+    if (found := library()) is None:
+        return None
+    counts = np.zeros(width, dtype=np.int64)
+    limits = ctypes.c_int64(bits), ctypes.c_int64(cap)
+    _call(found.hush_count_keys, ctypes.c_int64(len(keys)), _read(keys), *limits, counts)
+    return counts
+
+
+def split_keys(keys: Int64s, *, bits: int) -> Split | None:
+    """As `engines.duckdb.pairs.split_keys`."""
+    if (found := library()) is None:
+        return None
+    # Of what is not written to, no memory is taken.
+    ids, (times, people, starts) = np.empty(len(keys), dtype=np.int32), np.empty((3, len(keys)), dtype=np.int64)
+    sizes = np.empty(2, dtype=np.int64)
+    _call(
+        *(found.hush_split_keys, ctypes.c_int64(len(keys)), _read(keys), ctypes.c_int64(bits)),
+        *(ids, times, people, starts, sizes),
+    )
+    pairs, persons = sizes.tolist()
+    return people[:persons], np.append(starts[:persons], pairs), ids[:pairs], times[:pairs]
 
 
 def losses(rows: tuple[Int64s, Ints], tables: Segments, *, below_one: float) -> Int64s | None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hushcount.compiled import passes
 from hushcount.compiled.segments import Segments
 from hushcount.engines import bounding, clipping, xxh64
+from hushcount.engines.duckdb import pairs
 from hushcount.mechanisms.weighting import kernels
 from hushcount.noise import siphash
 from tests.architecture.sources import ROOT
@@ -140,6 +141,19 @@ def test_a_part_of_the_people():
 def test_sequential_weightings(lists, cutoff, budget, kernel):
     """For cutoffs and budgets up to the finest grids."""
     assert same(lambda: kernels.weigh(kernel, encode(lists), cutoff=cutoff, budget=budget))
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 6)), max_size=40),
+    cap=st.integers(1, 4),
+    width=st.sampled_from([1, 7, 8]),
+)
+def test_encoded_pairs(rows, cap, width):
+    """With repeats and without, of one item and of many, and of nobody."""
+    keys = np.sort(np.array([(one << pairs.item_bits(width)) + item % width for one, item in rows], dtype=np.int64))
+
+    assert same(lambda: pairs.count_keys(keys, cap=cap, width=width))
+    assert same(lambda: pairs.split_keys(keys, width=width))
 
 
 @given(texts=st.lists(st.binary(max_size=80), max_size=20), seed=WORDS, key=st.binary(min_size=16, max_size=16))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled import passes
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import Int64s, Items
@@ -33,10 +33,7 @@ class Pairs:
 
     def largest(self, *, cap: int, top: int | None) -> tuple[Int64s, Int64s]:
         """The numbers of items and their people, or rows up to the cap, largest first, ties by item."""
-        distinct, times = self._distinct()
-        # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
-        often = None if cap == 1 else np.minimum(times, cap)
-        count = np.bincount(self._items_of(distinct), weights=often, minlength=self.width).astype(np.int64, copy=False)
+        count = count_keys(self.keys, cap=cap, width=self.width)
         rows = np.argsort(-count, kind="stable")
         if top is not None:
             rows = rows[: whole("top", top)]
@@ -44,30 +41,44 @@ class Pairs:
 
     def incidence(self, items: Items) -> MemoryIncidence:
         """Who has what, as compressed rows; `items` are the texts of all items in their order."""
-        distinct, times = self._distinct()
-        bits = item_bits(self.width)
-        starts = np.flatnonzero(_changes(distinct >> bits))
-        codes = distinct[starts] >> bits
+        codes, offsets, ids, times = split_keys(self.keys, width=self.width)
         return MemoryIncidence(
             users=codes + self.people if isinstance(self.people, int) else self.people[codes],
             items=items,
-            offsets=np.append(starts, len(distinct)),
-            ids=self._items_of(distinct),
-            times=times,
+            offsets=offsets,
+            ids=ids,
+            # Where nothing is repeated, as is usual, one number stands for all.
+            times=np.broadcast_to(np.int64(1), len(ids)) if len(ids) == len(self.keys) else times,
         )
 
-    def _items_of(self, keys: Int64s) -> npt.NDArray[np.int32]:
-        # Written as int32 at once: a further array of this length costs as much as the arithmetic.
-        items = np.empty(len(keys), dtype=np.int32)
-        return np.bitwise_and(keys, (1 << item_bits(self.width)) - 1, out=items, casting="unsafe")
 
-    def _distinct(self) -> tuple[Int64s, Int64s]:
-        """Each key once, and how often it occurs."""
-        first = _changes(self.keys)
-        if first.all():
-            return self.keys, np.broadcast_to(np.int64(1), len(self.keys))
-        starts = np.flatnonzero(first)
-        return self.keys[starts], np.diff(starts, append=len(self.keys))
+def count_keys(keys: Int64s, *, cap: int, width: int) -> Int64s:
+    """For each item the people who have it, or their rows with it, at most `cap` of each."""
+    found = passes.count_keys(keys, bits=item_bits(width), cap=cap, width=width)
+    return _count_in_numpy(keys, cap, width) if found is None else found
+
+
+def _count_in_numpy(keys: Int64s, cap: int, width: int) -> Int64s:
+    _, _, ids, times = _split_in_numpy(keys, item_bits(width))
+    # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
+    often = None if cap == 1 else np.minimum(times, cap)
+    return np.bincount(ids, weights=often, minlength=width).astype(np.int64, copy=False)
+
+
+def split_keys(keys: Int64s, *, width: int) -> passes.Split:
+    """Codes of people in order, where the list of each begins and the last ends, items, how often each is there."""
+    found = passes.split_keys(keys, bits=item_bits(width))
+    return _split_in_numpy(keys, item_bits(width)) if found is None else found
+
+
+def _split_in_numpy(keys: Int64s, bits: int) -> passes.Split:
+    places = np.flatnonzero(_changes(keys))
+    distinct = keys[places]
+    starts = np.flatnonzero(_changes(distinct >> bits))
+    # Written as int32 at once: a further array of this length costs as much as the arithmetic.
+    ids = np.empty(len(distinct), dtype=np.int32)
+    np.bitwise_and(distinct, (1 << bits) - 1, out=ids, casting="unsafe")
+    return distinct[starts] >> bits, np.append(starts, len(distinct)), ids, np.diff(places, append=len(keys))
 
 
 def _changes(values: Int64s) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
