@@ -43,8 +43,8 @@ def test_the_command_line_asks_a_cluster(cluster, log, environment, tmp_path):
     left = tmp_path / "left"
     left.mkdir()
     aside = {**environment, "TMPDIR": str(left)}
-    done = command("count", log, *ASK, "--master", cluster.url, "--json", environment=aside)
-    beside = hushcount.count(log, user="user", item="item", ledger=False)
+    done = command("top", log, *ASK, "-k", "5", "--master", cluster.url, "--json", environment=aside)
+    beside = hushcount.top(log, user="user", item="item", k=5, ledger=False)
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"] == [
