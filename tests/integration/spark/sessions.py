@@ -28,7 +28,8 @@ SETTINGS = {
     "spark.executor.cores": "1",
     "spark.executor.extraJavaOptions": QUICK_JAVA,
     "spark.log.level": "ERROR",
-    "spark.sql.shuffle.partitions": "4",
+    # One for each executor: every question shuffles between the two, and no task is there for its own sake.
+    "spark.sql.shuffle.partitions": "2",
     "spark.ui.showConsoleProgress": "false",
 }
 # Programs that ask one question and end. One executor each: that two share the work is shown by the session.
