@@ -187,11 +187,14 @@ def _cell(value: object) -> object:
 
 
 def _apart(columns: tuple[str, ...]) -> list[str]:
-    """Names that are none of our own, and differ: with item_ before them as often as it takes."""
-    names: list[str] = []
+    """Names that are none of our own, and differ: with item_ before them as often as it takes.
+
+    Capital letters make no difference: in SQL, Count and count are one column, and one of the two would be renamed.
+    """
+    names, folded = list[str](), [name.casefold() for name in columns]
     for own in columns:
-        name = own
-        while name in _NUMBERS or name in names or (name != own and name in columns):
+        name, taken = own, {*_NUMBERS, *(one.casefold() for one in names)}
+        while name.casefold() in taken or (name != own and name.casefold() in folded):
             name = f"item_{name}"
         names.append(name)
     return names

@@ -81,10 +81,10 @@ def file_response(
     }
     if found.stored.mode != "enforce":
         headers["Hushcount-Mode"] = found.stored.mode
-    if match is not None and _matches(match, etag):
-        return Response(status_code=304, headers=headers)
     if form == "html":
         headers["Content-Security-Policy"] = PAGE_POLICY
+    if match is not None and _matches(match, etag):
+        return Response(status_code=304, headers=headers)
     made = rendered(request, found, form)
     return Response(made.body, headers=headers, media_type=made.media)
 

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hushcount.app.files import write_rows
 from hushcount.app.items import column_names, make_items, public_items, tuple_words
 from hushcount.app.release import Release
 from hushcount.app.request import make_request
+from hushcount.app.serving.questions.formats import to_parquet
 from hushcount.app.setting import passing_setting
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.library import questions
@@ -149,6 +151,30 @@ def test_columns_whose_new_names_are_taken_stay_apart():
     made = release_of(("count", "item_count"), [("a", "b")], [5])
 
     assert made.to_dict() == {"item_item_count": ["a"], "item_count": ["b"], "count": [5], "low": [4], "high": [6]}
+
+
+@pytest.mark.parametrize(("column", "name"), [("Count", "item_Count"), ("LOW", "item_LOW"), ("High", "item_High")])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
+def test_a_column_that_differs_from_ours_by_capital_letters_stays_apart(tmp_path, column, name, suffix):
+    """In SQL the two are one: files would have a count_1 in place of the count, or none could be written."""
+    import duckdb
+
+    made = release_of((column,), [("a",)], [5])
+    path = tmp_path / f"rows{suffix}"
+    write_rows(made.to_dict(), path, made.receipt)
+    served = tmp_path / "served.parquet"
+    served.write_bytes(to_parquet(made, {}))
+
+    for file in (path, served):
+        found = duckdb.sql(f"SELECT * FROM '{file}'")  # noqa: S608  our own file
+        assert (found.columns, found.fetchall()) == ([name, "count", "low", "high"], [("a", 5, 4, 6)])
+
+
+def test_names_differ_in_more_than_capital_letters():
+    """Those of two columns of the data, too."""
+    made = release_of(("Day", "day"), [("a", "b")], [5])
+
+    assert list(made.to_dict()) == ["Day", "item_day", "count", "low", "high"]
 
 
 def test_rows_are_sorted_by_group():

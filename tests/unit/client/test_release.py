@@ -7,8 +7,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hushcount.app import release as library
 from hushcount_client import InvalidOption, Release
+from hushcount_client import release as ours
 from hushcount_client.release import read_release
 from tests.unit.client.scripted import DONE
 
@@ -95,3 +99,12 @@ def test_the_card_of_a_notebook_is_harmless(release):
     assert "<script>" not in card
     assert "<b>" not in card
     assert "and 10 more rows" in card
+
+
+@given(st.lists(st.sampled_from(["a", "A", "count", "Count", "item_count", "Item_Count", "low", "HIGH"]), unique=True))
+def test_columns_are_called_as_in_the_library(columns):
+    """Whatever they are called in the data; and no two differ in capital letters alone."""
+    names = ours._apart(tuple(columns))  # noqa: SLF001
+
+    assert names == library._apart(tuple(columns))  # noqa: SLF001
+    assert len({name.casefold() for name in [*names, "count", "low", "high"]}) == len(columns) + 3

@@ -22,7 +22,6 @@ from hushcount.ledger.records import Record
 PREFIX = "hushsession_"
 KIND, LETTER = "session", "s"
 LIFE = timedelta(hours=12)
-# The prefix of the first tells browsers to send it back over TLS alone, and to no other host and path.
 COOKIE = "hushcount"
 _MOST_SESSIONS = 20
 _OVER = "your session is over, or was ended. Sign in again. Nothing was charged."
@@ -77,9 +76,10 @@ def is_secure(config: Config) -> bool:
 
 
 def cookie_name(config: Config, name: str = COOKIE) -> str:
-    """What a cookie is called in browsers: over TLS so that they let no other host set it.
+    """What a cookie is called in browsers: over TLS with a prefix, so that they let no other host set it.
 
-    A page next door could sign somebody in as itself, or keep them from signing out.
+    They send it back over TLS alone, and to no other host and path. A page next door could set the plain one, and sign
+    somebody in as itself or keep them from signing out.
     """
     return f"__Host-{name}" if is_secure(config) else name
 
