@@ -18,13 +18,13 @@ FLAGS = ("-std=c11", "-O3", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math-
 
 
 class CompilePasses(BuildHookInterface[Any]):
-    """Builds `libpasses.so` beside `passes.c`, and marks the wheel as one for this kind of machine."""
+    """Builds `libpasses.so` of the C files beside it, and marks the wheel as one for this kind of machine."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before a wheel, or an install for work on the package, is made."""
         del version
         folder = Path(self.root) / FOLDER
-        if not compiled(folder / "passes.c", folder / "libpasses.so"):
+        if not compiled(folder, folder / "libpasses.so"):
             self.app.display_warning("no C compiler: large questions take longer, with the same answers")
             return
         # Of Python it uses nothing, so it is the same for every version.
@@ -33,15 +33,17 @@ class CompilePasses(BuildHookInterface[Any]):
         build_data["artifacts"].append(str(FOLDER / "libpasses.so"))
 
 
-def compiled(source: Path, library: Path, *more: str) -> bool:
-    """Compile one file; whether that could be done. What was there before goes in any case."""
+def compiled(folder: Path, library: Path, *more: str) -> bool:
+    """Compile the C files of a folder; whether that could be done. What was there before goes in any case."""
     library.unlink(missing_ok=True)
     compiler = shlex.split(os.environ.get("CC") or "cc")
     if shutil.which(compiler[0]) is None:
         return False
     draft = library.with_suffix(".draft")
     done = subprocess.run(  # noqa: S603 (the compiler of whoever builds)
-        [*compiler, *FLAGS, *more, str(source), "-o", str(draft), "-lm"], capture_output=True, check=False
+        [*compiler, *FLAGS, *more, *map(str, sorted(folder.glob("*.c"))), "-o", str(draft), "-lm"],
+        capture_output=True,
+        check=False,
     )
     if done.returncode == 0:
         draft.replace(library)

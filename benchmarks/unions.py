@@ -30,12 +30,12 @@ def measure(effort: Effort) -> None:
     pairs: list[int] = []
     for size in SIZES:
         log = generated(effort.size(size))
-        pairs.append(len(log.ids))
+        pairs.append(len(log.whole().ids))
         times.append(_times(log, effort))
     folder = data_folder()
     for name in REAL if folder else ():
         real = load(folder / f"{name}.parquet")  # type: ignore[operator]
-        pairs.append(len(real.ids))
+        pairs.append(len(real.whole().ids))
         times.append(_times(real, effort))
     growth = math.log(pairs[2] / pairs[0])
     rows = [

@@ -40,7 +40,7 @@ def accurate(name: str, log: Log, rho: str) -> float:
 
 def merged(log: Log, together: int) -> Log:
     """The log with so many people made one, so that lists are long and people few."""
-    held = log.incidence
+    held = log.incidence.whole()
     people = len(held.users) // together
     order = np.random.default_rng(1).permutation(len(held.users))
     who = np.full(len(held.users), -1)
@@ -49,7 +49,7 @@ def merged(log: Log, together: int) -> Log:
     person, ids = person[person >= 0], held.ids[person >= 0]
     order = np.lexsort((ids, person))
     offsets = np.concatenate(([0], np.cumsum(np.bincount(person, minlength=people))))
-    incidence = encoded_incidence(items=held.items, offsets=offsets, ids=ids[order])
+    incidence = encoded_incidence(items=log.incidence.items[:], offsets=offsets, ids=ids[order])
     return Log(name=f"{log.name} x {together}", incidence=incidence, histogram=incidence.histogram())
 
 

@@ -35,26 +35,39 @@ API void hush_count_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_
     }
 }
 
-/* Keys ascend. Each different one once: its item, how often it is there; and where the keys of each person begin. */
-API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int32_t *ids, int64_t *times,
-                         int64_t *people, int64_t *starts, int64_t *found)
+/* Keys ascend. How many different ones there are, and how many people. */
+API void hush_split_sizes(int64_t rows, const int64_t *keys, int64_t bits, int64_t *found)
+{
+    int64_t pairs = rows > 0, persons = rows > 0;
+    for (int64_t row = 1; row < rows; row++) {
+        pairs += keys[row] != keys[row - 1];
+        persons += keys[row] >> bits != keys[row - 1] >> bits;
+    }
+    found[0] = pairs;
+    found[1] = persons;
+}
+
+/* Keys ascend. Each different one once: its item, and, if that is wanted, how often it is there; and where the keys of
+ * each person begin. */
+API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_t counted, int32_t *ids, int64_t *times,
+                         int64_t *people, int64_t *starts)
 {
     const int64_t mask = ((int64_t)1 << bits) - 1;
     int64_t pairs = 0, persons = 0;
     for (int64_t row = 0; row < rows; row++) {
         if (row > 0 && keys[row] == keys[row - 1]) {
-            times[pairs - 1]++;
+            if (counted)
+                times[pairs - 1]++;
             continue;
         }
         if (row == 0 || keys[row] >> bits != keys[row - 1] >> bits) {
             people[persons] = keys[row] >> bits;
             starts[persons++] = pairs;
         }
-        ids[pairs] = (int32_t)(keys[row] & mask);
-        times[pairs++] = 1;
+        if (counted)
+            times[pairs] = 1;
+        ids[pairs++] = (int32_t)(keys[row] & mask);
     }
-    found[0] = pairs;
-    found[1] = persons;
 }
 
 /* ---- clipped sums: engines/clipping.py ---- */

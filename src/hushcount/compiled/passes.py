@@ -45,7 +45,7 @@ def count_keys(keys: Int64s, *, bits: int, cap: int, width: int) -> Int64s | Non
         return None
     counts = np.zeros(width, dtype=np.int64)
     limits = ctypes.c_int64(bits), ctypes.c_int64(cap)
-    _call(found.hush_count_keys, ctypes.c_int64(len(keys)), _read(keys), *limits, counts)
+    call(found.hush_count_keys, ctypes.c_int64(len(keys)), read(keys), *limits, counts)
     return counts
 
 
@@ -53,15 +53,23 @@ def split_keys(keys: Int64s, *, bits: int) -> Split | None:
     """As `engines.duckdb.pairs.split_keys`."""
     if (found := library()) is None:
         return None
-    # Of what is not written to, no memory is taken.
-    ids, (times, people, starts) = np.empty(len(keys), dtype=np.int32), np.empty((3, len(keys)), dtype=np.int64)
-    sizes = np.empty(2, dtype=np.int64)
-    _call(
-        *(found.hush_split_keys, ctypes.c_int64(len(keys)), _read(keys), ctypes.c_int64(bits)),
-        *(ids, times, people, starts, sizes),
-    )
+    rows, sizes = ctypes.c_int64(len(keys)), np.empty(2, dtype=np.int64)
+    call(found.hush_split_sizes, rows, read(keys), ctypes.c_int64(bits), sizes)
     pairs, persons = sizes.tolist()
-    return people[:persons], np.append(starts[:persons], pairs), ids[:pairs], times[:pairs]
+    people, starts = np.empty(persons, dtype=np.int64), np.empty(persons + 1, dtype=np.int64)
+    ids = np.empty(pairs, dtype=np.int32)
+    times = np.empty(pairs if pairs < len(keys) else 0, dtype=np.int64)
+    starts[persons] = pairs
+    call(
+        *(found.hush_split_keys, rows, read(keys), ctypes.c_int64(bits)),
+        *(ctypes.c_int64(len(times)), ids, times, people, starts),
+    )
+    return people, starts, ids, times if len(times) else once(pairs)
+
+
+def once(pairs: int) -> Int64s:
+    """How often each pair is there if none is there again: one number for all of them."""
+    return np.broadcast_to(np.int64(1), pairs)
 
 
 def losses(rows: tuple[Int64s, Ints], tables: Segments, *, below_one: float) -> Int64s | None:
@@ -72,9 +80,9 @@ def losses(rows: tuple[Int64s, Ints], tables: Segments, *, below_one: float) -> 
     segments = int(tables.of_clip.max()) + 1
     firsts = np.searchsorted(tables.of_clip[order], np.arange(segments + 1))
     lost, sums = np.zeros(len(order), dtype=np.int64), np.empty(segments, dtype=np.int64)
-    _call(
-        *(found.hush_losses, *_people(rows), _read(tables.squares), _read(tables.of_item, np.int32)),
-        *(ctypes.c_int64(segments), _read(firsts), _read(tables.limits[order])),
+    call(
+        *(found.hush_losses, *_people(rows), read(tables.squares), read(tables.of_item, np.int32)),
+        *(ctypes.c_int64(segments), read(firsts), read(tables.limits[order])),
         *(ctypes.c_int64(tables.unit), ctypes.c_int64(tables.grain), ctypes.c_double(below_one), sums, lost),
     )
     told = np.empty_like(lost)
@@ -87,8 +95,8 @@ def clipped(rows: tuple[Int64s, Ints], amplitudes: Int64s, *, limit: int, below_
     if (found := library()) is None:
         return None
     total = np.zeros(len(amplitudes), dtype=np.int64)
-    _call(
-        *(found.hush_clipped, *_people(rows), _read(amplitudes)),
+    call(
+        *(found.hush_clipped, *_people(rows), read(amplitudes)),
         *(ctypes.c_int64(limit), ctypes.c_double(below_one), total),
     )
     return total
@@ -99,7 +107,7 @@ def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> I
     if (found := library()) is None:
         return None
     held = np.empty(len(rows[0]) - 1, dtype=np.int64)
-    _call(found.hush_keep_allowed, *_people(rows), _read(allowed), _written(keep), held)
+    call(found.hush_keep_allowed, *_people(rows), read(allowed), _written(keep), held)
     return held
 
 
@@ -111,9 +119,9 @@ def keep_smallest(
         return False
     room = np.empty((2, int(np.diff(rows[0]).max(initial=0))), dtype=np.int64)
     people, things = hashes
-    _call(
-        *(found.hush_keep_smallest, *_people(rows), _read(held), ctypes.c_int64(limit)),
-        *(_read(people, np.uint64), _read(things, np.uint64), _written(keep), room[0], room[1]),
+    call(
+        *(found.hush_keep_smallest, *_people(rows), read(held), ctypes.c_int64(limit)),
+        *(read(people, np.uint64), read(things, np.uint64), _written(keep), room[0], room[1]),
     )
     return True
 
@@ -126,9 +134,9 @@ def add_rows(
         return None
     columns = weights.shape[1]
     total, seen = np.zeros((n_items, columns), dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
-    _call(
-        *(found.hush_add_rows, *_people(rows), _read(keep), _read(held)),
-        *(ctypes.c_int64(columns), _read(weights), total, seen),
+    call(
+        *(found.hush_add_rows, *_people(rows), read(keep), read(held)),
+        *(ctypes.c_int64(columns), read(weights), total, seen),
     )
     return total, seen
 
@@ -138,7 +146,7 @@ def weigh(weighting: Weighting, rows: tuple[Int64s, Ints], *, n_items: int, limi
     if (found := library()) is None:
         return None
     weights = np.zeros(n_items, dtype=np.int64)
-    _call(getattr(found, f"hush_{weighting}"), *_people(rows), weights, *map(ctypes.c_int64, limits))
+    call(getattr(found, f"hush_{weighting}"), *_people(rows), weights, *map(ctypes.c_int64, limits))
     return weights
 
 
@@ -147,9 +155,9 @@ def hash_texts(buffer: Bytes, starts: Int64s, lengths: Int64s, *, seed: int) -> 
     if (found := library()) is None:
         return None
     hashes = np.empty(len(starts), dtype=np.int64)
-    _call(
-        *(found.hush_hash_texts, ctypes.c_int64(len(starts)), _read(buffer, np.uint8)),
-        *(_read(starts), _read(lengths), ctypes.c_uint64(seed), hashes),
+    call(
+        *(found.hush_hash_texts, ctypes.c_int64(len(starts)), read(buffer, np.uint8)),
+        *(read(starts), read(lengths), ctypes.c_uint64(seed), hashes),
     )
     return hashes
 
@@ -159,8 +167,8 @@ def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
     if (found := library()) is None:
         return None
     digests = np.empty((2, len(lengths)), dtype=np.uint64)
-    _call(
-        *(found.hush_digest, ctypes.c_int64(len(lengths)), _read(buffer, np.uint8), _read(lengths)),
+    call(
+        *(found.hush_digest, ctypes.c_int64(len(lengths)), read(buffer, np.uint8), read(lengths)),
         *(*_halves(key), digests),
     )
     return digests
@@ -172,7 +180,7 @@ def started(key: bytes, digests: Uint64s) -> tuple[Uint64s, Uint64s, Uint64s, Ui
         return None
     rows = digests.shape[1]
     states = np.empty((4, rows), dtype=np.uint64)
-    _call(found.hush_started, ctypes.c_int64(rows), _read(digests[0]), _read(digests[1]), *_halves(key), states)
+    call(found.hush_started, ctypes.c_int64(rows), read(digests[0]), read(digests[1]), *_halves(key), states)
     return states[0], states[1], states[2], states[3]
 
 
@@ -187,17 +195,17 @@ def words(state: tuple[Uint64s, Uint64s, Uint64s, Uint64s], last: int) -> Uint64
     if (found := library()) is None:
         return None
     made = np.empty(len(state[0]), dtype=np.uint64)
-    _call(found.hush_words, ctypes.c_int64(len(made)), *map(_read, state), ctypes.c_uint64(last), made)
+    call(found.hush_words, ctypes.c_int64(len(made)), *map(read, state), ctypes.c_uint64(last), made)
     return made
 
 
 def _people(rows: tuple[Int64s, Ints]) -> tuple[ctypes.c_int64, Int64s, npt.NDArray[Any]]:
     """Compressed rows: how many people, their offsets, and the ids that offsets count from."""
     offsets, ids = rows
-    return ctypes.c_int64(len(offsets) - 1), _read(offsets), _read(ids, np.int32)
+    return ctypes.c_int64(len(offsets) - 1), read(offsets), read(ids, np.int32)
 
 
-def _read(values: npt.NDArray[Any], kind: type[Any] | None = None) -> npt.NDArray[Any]:
+def read(values: npt.NDArray[Any], kind: type[Any] | None = None) -> npt.NDArray[Any]:
     """An array to read from; copied only where it lies or is written in another way than C expects."""
     return np.ascontiguousarray(values, dtype=kind)
 
@@ -209,7 +217,7 @@ def _written(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
-def _call(function: Any, *given: Any) -> None:  # noqa: ANN401 (of ctypes, which has no types of its own)
+def call(function: Any, *given: Any) -> None:  # noqa: ANN401 (of ctypes, which has no types of its own)
     """Call C; arrays live until it returns."""
     function.restype = None
     function(*(ctypes.c_void_p(one.ctypes.data) if isinstance(one, np.ndarray) else one for one in given))

@@ -1,4 +1,4 @@
-"""The in-memory engine: two arrays, or encoded pairs, in; bounded inputs out. The reference for every other engine.
+"""Who has what, in portions of people: bounded inputs in memory. The reference for every other engine.
 
 Rules, all of them functions of values alone, never of the order of rows or of internal codes:
 
@@ -17,16 +17,16 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled import texts as compiled
 from hushcount.engines import bounding, clipping
-from hushcount.engines.hashing import Role, role_keys, role_seed
-from hushcount.engines.xxh64 import hash_integers, hash_texts, item_words, person_starts
+from hushcount.engines.hashing import role_keys
+from hushcount.engines.portions import Bools, Portion, Users, added_up, hashed
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import (
@@ -35,7 +35,6 @@ from hushcount.model.inputs import (
     Clip,
     Histogram,
     Int64s,
-    Items,
     LengthWeights,
     Ranked,
     SummedItems,
@@ -43,40 +42,29 @@ from hushcount.model.inputs import (
     UserLists,
     WeightedHistogram,
 )
-
-Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
-_Bools: TypeAlias = npt.NDArray[np.bool_]
-_Integers: TypeAlias = npt.NDArray[np.integer[Any]]
+from hushcount.model.texts import Items, SortedTexts, Texts, edges_of, encoded, in_order
 
 if TYPE_CHECKING:
     from hushcount.model.inputs import Incidence
 
-_T = TypeVar("_T")
-# From here on a second core saves more than it costs to ask it.
-_MANY_PAIRS = 1_000_000
-# Up to here a dictionary of all items is kept; among more, those that are looked for are found by bisection.
-_FEW_ITEMS = 500_000
+Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
+_Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryIncidence:
-    """Who has what, as compressed rows. Build it with `incidence` or `encoded_incidence`; they establish the below.
+    """Who has what. Build it with `incidence` or `encoded_incidence`; they establish the below.
 
     Attributes:
-        users: the people, distinct, in any order; nobody without items. Texts, or integers that stand for their text.
-        items: texts of the items, distinct, sorted.
-        offsets: person j holds ids[offsets[j]:offsets[j + 1]].
-        ids: positions in `items`, ascending within a person.
-        times: how often each pair was seen.
+        items: texts of the items; each is held by somebody.
+        portions: everybody with their items, each person in one portion; one portion at least. They may be read from
+            a disk one after the other: no more than one is needed at a time, but for `lists`.
+        people: how many people there are.
     """
 
-    users: Items | Int64s
-    items: Items
-    offsets: Int64s
-    ids: npt.NDArray[np.int32]
-    times: Int64s
-    # Where each item stands, once that was asked for.
-    _standing: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    items: SortedTexts
+    portions: Sequence[Portion]
+    people: int
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
@@ -85,63 +73,72 @@ class MemoryIncidence:
             raise InvalidParameter("norm", rule.norm, "1 or 2")
         if rule.share not in {"held", "bound"}:
             raise InvalidParameter("share", rule.share, '"held" or "bound"')
-        keep, held = self._bounded(rule.bound)
-        occurring = np.flatnonzero(np.bincount(held))
-        shares = occurring if rule.share == "held" else np.full_like(occurring, rule.bound.max_items)
-        table = np.zeros((int(held.max(initial=0)) + 1, 1), dtype=np.int64)
-        table[occurring, 0] = [_step(unit, share, rule.norm) for share in shares.tolist()]
-        if len(self.users) * int(table.max()) >= LARGEST:
-            raise InvalidInput("weights on so fine a grid could reach 2^62 for this many people; use fewer bits")
-        total, seen = self._added(keep, held, table)
-        return WeightedHistogram(items=self.items[seen], weights=total[seen, 0], unit=unit)
+
+        def table(held: Int64s) -> Int64s:
+            occurring = np.flatnonzero(np.bincount(held))
+            shares = occurring if rule.share == "held" else np.full_like(occurring, rule.bound.max_items)
+            steps = np.zeros((int(held.max(initial=0)) + 1, 1), dtype=np.int64)
+            steps[occurring, 0] = [_step(unit, share, rule.norm) for share in shares.tolist()]
+            if self.people * int(steps.max()) >= LARGEST:
+                raise InvalidInput("weights on so fine a grid could reach 2^62 for this many people; use fewer bits")
+            return steps
+
+        total, seen = self._added(rule.bound, table)
+        return WeightedHistogram(items=self.items.those(seen), weights=total[seen, 0], unit=unit)
 
     def sums(self, rule: LengthWeights) -> SummedItems:
         """Sums of what everyone adds after bounding, in text order."""
-        keep, held = self._bounded(rule.bound)
         # Who holds nothing adds nothing, to nothing.
         weights = np.zeros((rule.bound.max_items + 1, len(rule.columns)), dtype=np.int64)
         weights[1:] = np.array(rule.columns, dtype=np.int64).T
-        if len(self.users) * int(weights.max()) >= LARGEST:
+        if self.people * int(weights.max()) >= LARGEST:
             raise InvalidInput("sums of such weights could reach 2^62 for this many people; use smaller ones")
-        total, seen = self._added(keep, held, weights)
-        return SummedItems(items=self.items[seen], sums=total[seen])
+        total, seen = self._added(rule.bound, lambda _: weights)
+        return SummedItems(items=self.items.those(seen), sums=total if bool(seen.all()) else total[seen])
 
     def counts(self, bound: Bound) -> Histogram:
         """How many people hold each item after bounding, in text order. Always complete."""
-        keep, _ = self._bounded(bound)
-        count = np.bincount(self.ids[keep], minlength=len(self.items)).astype(np.int64, copy=False)
-        seen = count > 0
-        return Histogram(items=self.items[seen], counts=count[seen], complete=True)
+        total, seen = self._added(bound, lambda held: np.ones((int(held.max(initial=0)) + 1, 1), dtype=np.int64))
+        return Histogram(items=self.items.those(seen), counts=total[seen, 0], complete=True)
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Bounded lists of all who keep an item, in text order, or ("frequency") each person's most frequent first."""
         if order not in {"key", "frequency"}:
             raise InvalidParameter("order", order, '"key" or "frequency"')
-        keep, held = self._bounded(bound)
+        everybody = self.whole()
+        keep, held = everybody.bounded(bound, self._limit(bound), items=self.items, allowed=self._allowed(bound))
         people = np.flatnonzero(held)
-        people = people[_order(self.users[people], _hashed(self.users[people], bound.salt, b"order"))]
+        people = people[
+            _order(everybody.users, people, hashed(everybody.users, people, salt=bound.salt, role=b"order"))
+        ]
         if order == "key":
-            starts, ids = bounding.gather(self.offsets, keep, held=held, order=people, values=self.ids)
+            starts, ids = bounding.gather(everybody.offsets, keep, held=held, order=people, values=everybody.ids)
         else:
-            pairs = np.arange(len(self.ids))
-            starts, places = bounding.gather(self.offsets, keep, held=held, order=people, values=pairs)
-            bounding.sort_by_frequency(starts, places, self.times)
-            ids = self.ids[places]
+            pairs = np.arange(len(everybody.ids))
+            starts, places = bounding.gather(everybody.offsets, keep, held=held, order=people, values=pairs)
+            bounding.sort_by_frequency(starts, places, everybody.times)
+            ids = everybody.ids[places]
         seen = np.zeros(len(self.items), dtype=np.bool_)
         seen[ids] = True
         if not seen.all():
             ids = (np.cumsum(seen, dtype=np.int32) - np.int32(1))[ids]
-        return UserLists(items=self.items[seen], offsets=starts, ids=ids)
+        return UserLists(items=self.items.those(seen), offsets=starts, ids=ids)
 
     def histogram(self, top: int | None = None, *, bound: Bound | None = None, cap: int = 1) -> Histogram:
         """People per item: the `top` largest counts (all if None), ties by item text.
 
         Without a bound everybody's items count. A cap above one counts how often, up to the cap, instead of whether.
         """
-        kept = slice(None) if bound is None else self._bounded(bound)[0]
-        # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
-        often = None if cap == 1 else np.minimum(self.times[kept], whole("cap", cap))
-        count = np.bincount(self.ids[kept], weights=often, minlength=len(self.items)).astype(np.int64, copy=False)
+        whole("cap", cap)
+        count = np.zeros(len(self.items), dtype=np.int64)
+        for portion in self.portions:
+            kept: slice | Bools = slice(None)
+            if bound is not None:
+                kept, _ = portion.bounded(bound, self._limit(bound), items=self.items, allowed=self._allowed(bound))
+            # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
+            often = None if cap == 1 else np.minimum(portion.times[kept], cap)
+            found = np.bincount(portion.ids[kept], weights=often, minlength=len(self.items))
+            count += found.astype(np.int64, copy=False)
         rows = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
         shown = rows if top is None else rows[: whole("top", top)]
         return Histogram(items=self.items[shown], counts=count[shown], complete=len(shown) == len(rows))
@@ -149,35 +146,33 @@ class MemoryIncidence:
     def everyone(self, rule: UniformWeights) -> int:
         """What an item would weigh that everybody had."""
         unit = 1 << whole("bits", rule.bits, most=61)
-        held = np.minimum(np.diff(self.offsets), rule.bound.max_items)
-        shares = held if rule.share == "held" else np.full_like(held, rule.bound.max_items)
-        lengths, people = np.unique(shares, return_counts=True)
-        steps = [_step(unit, length, rule.norm) for length in lengths.tolist()]
-        return sum(step * many for step, many in zip(steps, people.tolist(), strict=True))
+        total = 0
+        for portion in self.portions:
+            held = np.minimum(np.diff(portion.offsets), rule.bound.max_items)
+            shares = held if rule.share == "held" else np.full_like(held, rule.bound.max_items)
+            lengths, people = np.unique(shares, return_counts=True)
+            steps = [_step(unit, length, rule.norm) for length in lengths.tolist()]
+            total += sum(step * many for step, many in zip(steps, people.tolist(), strict=True))
+        return total
 
     def held(self, listed: Items) -> int:
         """How many pairs of a person and a listed item there are."""
-        wanted = np.zeros(len(self.items), dtype=np.bool_)
-        places = self._places(listed)
-        wanted[places[places >= 0]] = True
-        return int(np.count_nonzero(wanted[self.ids]))
+        wanted = self._listed(listed)
+        return sum(portion.among(wanted) for portion in self.portions)
 
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
         tables = clipping.segments(ranked, clips, self._ranks(ranked), unit=unit)
-        parts = self._in_parts(lambda _, rows: clipping.losses(rows, self.ids, tables))
-        total: Int64s = np.sum(parts, axis=0)
-        return total
+        return added_up(portion.losses(tables) for portion in self.portions)
 
     def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
         """For each of the first ranked items, the sum of what people add to it under a clip."""
         clipping.check_clip(ranked, clip)
-        clipping.check_sums(ranked, len(self.users))
+        clipping.check_sums(ranked, self.people)
         ranks = self._ranks(ranked)
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
-        parts = self._in_parts(lambda _, rows: clipping.clipped(rows, self.ids, amplitudes, radius=clip.radius))
-        total = np.sum(parts, axis=0)
+        total = added_up(portion.clipped(amplitudes, clip.radius) for portion in self.portions)
         sums = np.zeros(clip.first, dtype=np.int64)
         sums[ranks[counts]] = total[counts]
         return sums
@@ -186,70 +181,55 @@ class MemoryIncidence:
         """People per item, nobody bounded: the `top` largest counts, ties by item."""
         return self.histogram(top)
 
+    def whole(self) -> Portion:
+        """Everybody in one portion, which memory must hold."""
+        if len(self.portions) == 1:
+            return self.portions[0]
+        parts = list(self.portions)
+        return Portion(
+            users=_joined([part.users for part in parts]),
+            offsets=edges_of(np.concatenate([np.diff(part.offsets) for part in parts])),
+            ids=np.concatenate([part.ids for part in parts]),
+            times=np.concatenate([part.times for part in parts]),
+        )
+
     def _ranks(self, ranked: Ranked) -> Int64s:
         """For each item which of the ranked ones it is; -1 for none."""
         ranks = np.full(len(self.items), -1, dtype=np.int64)
-        places = self._places(ranked.items)
+        places = places_of(ranked.items, self.items)
         ranks[places[places >= 0]] = np.flatnonzero(places >= 0)
         return ranks
 
-    def _places(self, listed: Items) -> Int64s:
-        """Where each of some items stands; -1 if nobody has it."""
-        if len(self.items) <= _FEW_ITEMS:
-            if not self._standing:
-                self._standing.update(zip(self.items.tolist(), range(len(self.items)), strict=True))
-            return np.fromiter((self._standing.get(item, -1) for item in listed.tolist()), np.int64, count=len(listed))
-        places = np.minimum(np.searchsorted(self.items, listed), len(self.items) - 1)
-        return np.where(self.items[places] == listed, places, -1)
+    def _listed(self, listed: Items) -> Bools:
+        """Which items are on a list."""
+        found = np.zeros(len(self.items), dtype=np.bool_)
+        places = places_of(listed, self.items)
+        found[places[places >= 0]] = True
+        return found
 
-    def _bounded(self, bound: Bound) -> tuple[_Bools, Int64s]:
-        """Which pairs stay under the bound, and how many for each person."""
-        limit = min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
+    def _allowed(self, bound: Bound) -> Bools:
+        """Which items may stay, whatever the bound on their number."""
+        allowed = np.ones(len(self.items), dtype=np.bool_)
+        if bound.only is not None:
+            allowed &= self._listed(bound.only)
+        if bound.without is not None:
+            allowed &= ~self._listed(bound.without)
+        return allowed
+
+    def _limit(self, bound: Bound) -> int:
         role_keys(bound.salt, b"person")  # refuses a salt that is none, also where nobody is over the bound
-        keep, held = np.ones(len(self.ids), dtype=np.bool_), np.diff(self.offsets)
-        allowed = _allowed(self.items, bound)
-        if not bool(allowed.all()):
-            held = np.concatenate(
-                self._in_parts(lambda _, rows: bounding.keep_allowed(rows, self.ids, allowed=allowed, keep=keep))
-            )
-        over = np.flatnonzero(held > limit)
-        if not len(over):
-            return keep, held
-        wanted = bounding.items_of(self.offsets, self.ids, people=over, n_items=len(self.items))
-        people = np.zeros(len(held), dtype=np.uint64)
-        people[over] = person_starts(_hashed(self.users[over], bound.salt, b"person"))
-        things = np.zeros(len(wanted), dtype=np.uint64)
-        things[wanted] = item_words(_hashed(self.items[wanted], bound.salt, b"item"))
+        return min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
 
-        def drop(part: slice, rows: Int64s) -> None:
-            hashes = people[part], things
-            bounding.keep_smallest(rows, self.ids, held=held[part], limit=limit, hashes=hashes, keep=keep)
-
-        self._in_parts(drop)
-        return keep, np.minimum(held, limit)
-
-    def _added(self, keep: _Bools, held: Int64s, weights: Int64s) -> tuple[Int64s, _Bools]:
-        """For each item the sum of the rows of `weights` for how many items each of its people holds; who is seen."""
-        found = self._in_parts(
-            lambda part, rows: bounding.add_rows(
-                rows, self.ids, keep=keep, held=held[part], weights=weights, n_items=len(self.items)
-            )
-        )
-        total = np.sum([sums for sums, _ in found], axis=0)
-        return total, np.logical_or.reduce([items for _, items in found])
-
-    def _in_parts(self, work: Callable[[slice, Int64s], _T]) -> list[_T]:
-        """Do something with all people, given their offsets: at once, or two halves on two cores where pairs are many.
-
-        NumPy lets go of the interpreter's lock, and what is written for one person concerns nobody else.
-        """
-        everybody = len(self.offsets) - 1
-        if len(self.ids) < _MANY_PAIRS:
-            return [work(slice(0, everybody), self.offsets)]
-        middle = int(np.searchsorted(self.offsets, len(self.ids) // 2))
-        halves = (slice(0, middle), slice(middle, everybody))
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            return list(pool.map(work, halves, (self.offsets[: middle + 1], self.offsets[middle:])))
+    def _added(self, bound: Bound, table: Callable[[Int64s], Int64s]) -> tuple[Int64s, Bools]:
+        """For each item the sum of what its people add, a row of a table of the lengths of their bounded lists."""
+        limit, allowed = self._limit(bound), self._allowed(bound)
+        totals, seen = list[Int64s](), np.zeros(len(self.items), dtype=np.bool_)
+        for portion in self.portions:
+            keep, held = portion.bounded(bound, limit, items=self.items, allowed=allowed)
+            total, found = portion.added(keep, held, table(held), n_items=len(self.items))
+            totals = [added_up([*totals, total])]
+            seen |= found
+        return totals[0], seen
 
 
 def incidence(users: Column, items: Column) -> MemoryIncidence:
@@ -294,21 +274,29 @@ def encoded_incidence(*, items: Items, offsets: Int64s, ids: _Integers, users: C
     return _deduplicated(people, things, np.repeat(person, np.diff(offsets)), item[ids])
 
 
-def _encode(name: str, values: Column, types: tuple[type, ...]) -> tuple[Items, Int64s]:
-    """The distinct texts of a column (items sorted), and for each row the position of its text, -1 where missing."""
+def places_of(listed: Items, among: SortedTexts) -> Int64s:
+    """Where each of some texts stands among others; -1 where it does not."""
+    buffer, lengths = encoded(listed.tolist())
+    found = compiled.places_of(buffer, edges_of(lengths), among)
+    if found is None:
+        standing = dict(zip(among.tolist(), range(len(among)), strict=True))
+        found = np.fromiter((standing.get(item, -1) for item in listed.tolist()), np.int64, count=len(listed))
+    return found
+
+
+def _encode(name: str, values: Column, types: tuple[type, ...]) -> tuple[list[str], Int64s]:
+    """The distinct texts of a column, sorted, and for each row the position of its text, -1 where missing."""
     distinct, code = _factorised(values)
     kinds = set(map(type, distinct)) - {type(None)}
     if bool in kinds or not all(issubclass(kind, types) for kind in kinds):
         wanted = "str" if name == "items" else "str or int"
         raise InvalidInput(f"{name} must be {wanted}, or None where unknown; NaN is not a value")
     spelled = [None if value is None else str(value) for value in distinct]
-    texts = list(dict.fromkeys(text for text in spelled if text is not None))
-    if name == "items":
-        texts.sort()
+    texts = sorted({text for text in spelled if text is not None})
     position: dict[str | None, int] = {text: n for n, text in enumerate(texts)}
     position[None] = -1
     recode = np.fromiter(map(position.__getitem__, spelled), dtype=np.int64, count=len(spelled))
-    return _objects(texts), recode[code]
+    return texts, recode[code]
 
 
 def _factorised(values: Column) -> tuple[list[Any], Int64s]:
@@ -324,7 +312,7 @@ def _factorised(values: Column) -> tuple[list[Any], Int64s]:
     return list(met), code
 
 
-def _deduplicated(users: Items, items: Items, person: Int64s, item: Int64s) -> MemoryIncidence:
+def _deduplicated(users: list[str], items: list[str], person: Int64s, item: Int64s) -> MemoryIncidence:
     width = max(len(items), 1)
     pairs = person * np.int64(width)
     pairs += item
@@ -337,13 +325,21 @@ def _deduplicated(users: Items, items: Items, person: Int64s, item: Int64s) -> M
     used = np.zeros(len(items), dtype=np.bool_)
     used[item] = True
     recode = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return MemoryIncidence(
-        users=users[held > 0],
-        items=items[used],
-        offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(held[held > 0], dtype=np.int64))),
+    everybody = Portion(
+        users=in_order(users).those(held > 0),
+        offsets=edges_of(held[held > 0]),
         ids=recode[item],
         times=np.diff(np.append(starts, len(pairs))).astype(np.int64, copy=False),
     )
+    return MemoryIncidence(items=in_order(items).those(used), portions=(everybody,), people=len(everybody.users))
+
+
+def _joined(users: list[Users]) -> Users:
+    if all(isinstance(part, Texts) for part in users):
+        texts = [part for part in users if isinstance(part, Texts)]
+        lengths = np.concatenate([part.lengths for part in texts])
+        return Texts(np.concatenate([part.buffer for part in texts]), edges_of(lengths))
+    return np.concatenate([part for part in users if not isinstance(part, Texts)])
 
 
 def _step(unit: int, share: int, norm: Literal[1, 2]) -> int:
@@ -352,49 +348,13 @@ def _step(unit: int, share: int, norm: Literal[1, 2]) -> int:
     return unit // share if norm == 1 else math.isqrt(unit * unit // share)
 
 
-def _hashed(texts: Items | Int64s, salt: bytes, role: Role) -> Int64s:
-    """The keyed hash of each text, as `engines.hashing` says."""
-    seed = role_seed(salt, role)
-    if texts.dtype == np.int64:
-        return hash_integers(texts, seed=seed)
-    strings = list(map(str, texts.tolist()))
-    joined = "".join(strings)
-    if joined.isascii():
-        # One byte for each character: nothing has to be encoded text by text.
-        buffer, lengths = joined.encode("ascii"), np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
-    else:
-        encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
-        buffer, lengths = b"".join(encoded), np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-    return hash_texts(np.frombuffer(buffer, dtype=np.uint8), np.cumsum(lengths) - lengths, lengths, seed=seed)
-
-
-def _order(texts: Items | Int64s, hashes: Int64s) -> Int64s:
-    """Positions by hash, equal hashes by text, so that not even a collision lets the order of rows in."""
+def _order(users: Users, people: Int64s, hashes: Int64s) -> Int64s:
+    """Positions of people by hash, equal hashes by text, so that not even a collision lets the order of rows in."""
     order = np.argsort(hashes)
     if bool(np.any(np.diff(hashes[order]) == 0)):
-        order = np.array(sorted(range(len(texts)), key=lambda n: (hashes[n], str(texts[n]))), dtype=np.int64)
+        texts = list(map(str, users[people].tolist()))
+        order = np.array(sorted(range(len(texts)), key=lambda n: (hashes[n], texts[n])), dtype=np.int64)
     return order
-
-
-def _allowed(items: Items, bound: Bound) -> _Bools:
-    """Which items may stay, whatever the bound on their number."""
-    allowed = np.ones(len(items), dtype=np.bool_)
-    if bound.only is not None:
-        allowed &= _among(items, bound.only)
-    if bound.without is not None:
-        allowed &= ~_among(items, bound.without)
-    return allowed
-
-
-def _among(items: Items, named: Items) -> _Bools:
-    wanted = set(named.tolist())
-    return np.array([item in wanted for item in items.tolist()], dtype=np.bool_)
-
-
-def _objects(texts: list[str]) -> Items:
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return array
 
 
 if TYPE_CHECKING:

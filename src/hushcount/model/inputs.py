@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidInput
+from hushcount.model.texts import Items as Items  # noqa: PLC0414  everything else about inputs is had from here
+from hushcount.model.texts import SortedTexts
 
-Items: TypeAlias = npt.NDArray[Any]  # one-dimensional, dtype object, every element a str
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Shown: TypeAlias = tuple[Items, Int64s]  # items and what is released of each
 
@@ -33,7 +34,7 @@ class Histogram:
             missing from an incomplete histogram has a count no larger than the smallest one here.
     """
 
-    items: Items
+    items: Items | SortedTexts
     counts: Int64s
     complete: bool
 
@@ -81,7 +82,7 @@ class WeightedHistogram:
     depend on weights (erratum 25).
     """
 
-    items: Items
+    items: Items | SortedTexts
     weights: Int64s
     unit: int
 
@@ -111,7 +112,7 @@ class SummedItems:
     Every item of every bounded list is here, once.
     """
 
-    items: Items
+    items: Items | SortedTexts
     sums: Int64s
 
     def __post_init__(self) -> None:
@@ -192,7 +193,7 @@ class UserLists:
     exactly the items that occur.
     """
 
-    items: Items
+    items: Items | SortedTexts
     offsets: Int64s
     ids: npt.NDArray[np.int32]
 
@@ -297,11 +298,11 @@ class Holdings(Protocol):
         ...
 
 
-def _check_rows(items: Items, values: Int64s, *, least: int) -> None:
-    if items.ndim != 1 or values.ndim != 1 or len(items) != len(values):
+def _check_rows(items: Items | SortedTexts, values: Int64s, *, least: int) -> None:
+    if (not isinstance(items, SortedTexts) and items.ndim != 1) or values.ndim != 1 or len(items) != len(values):
         raise InvalidInput("items and counts must be one-dimensional and of the same length")
     # An item in two rows would let one person move two counts of the same item.
-    if len(set(items.tolist())) != len(items):
+    if not isinstance(items, SortedTexts) and len(set(items.tolist())) != len(items):
         raise InvalidInput("an item stands in more than one row; each must be there once")
     if values.dtype != np.int64:
         raise InvalidInput(f"counts must be int64, not {values.dtype}; NaN and fractions cannot be counts of people")

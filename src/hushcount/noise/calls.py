@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from hushcount.model.inputs import Int64s, Items
+from hushcount.model.inputs import Int64s
 from hushcount.noise import coins as keep
 from hushcount.noise.bernoulli import Bools
 from hushcount.noise.chances import Ladders
@@ -272,9 +272,9 @@ class Peel:
         return order[: ends[0] + 1] if len(ends) else order
 
 
-def items_of(call: AnyCall) -> Items:
+def items_of(call: AnyCall) -> list[str]:
     """The items that the first values of a call belong to."""
-    return np.array([], dtype=object) if call.keys is None else call.keys.items
+    return [] if call.keys is None else call.keys.items.tolist()
 
 
 def _draws(call: AnyCall, source: NoiseSource) -> Draws:

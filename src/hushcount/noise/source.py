@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from hushcount.errors import InvalidInput, InvalidParameter
-from hushcount.model.inputs import Items
+from hushcount.errors import InvalidParameter
+from hushcount.model.texts import Items, SortedTexts, encoded
 from hushcount.noise import siphash
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Draws(Protocol):
 class ItemKeys:
     """Items and their 128-bit keyed digests: two equal ones among 10^9 items have probability below 10^-20."""
 
-    items: Items
+    items: Items | SortedTexts
     digests: npt.NDArray[np.uint64]
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class NoiseSource(Protocol):
         """The outcome of a call: the one place where randomness and private values meet."""
         ...
 
-    def identify(self, items: Items) -> ItemKeys:
+    def identify(self, items: Items | SortedTexts) -> ItemKeys:
         """Digests under this source's key, from which any number of draws for these items can be had."""
         ...
 
@@ -121,8 +121,8 @@ class _MasterKey:
     def perform(self, call: Call[_T]) -> _T:
         return call.draw(self)
 
-    def identify(self, items: Items) -> ItemKeys:
-        buffer, lengths = _utf8(items.tolist())
+    def identify(self, items: Items | SortedTexts) -> ItemKeys:
+        buffer, lengths = (items.buffer, items.lengths) if isinstance(items, SortedTexts) else encoded(items.tolist())
         key = self._derive("digest", "")[: siphash.KEY_BYTES]
         return ItemKeys(items, siphash.digest_slices(key, buffer, lengths))
 
@@ -173,21 +173,6 @@ class SeededSource(_MasterKey):
 
     def __init__(self, seed: int) -> None:
         super().__init__(hashlib.sha256(_framed("hushcount test seed", str(seed))).digest(), private=False)
-
-
-def _utf8(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """All texts in UTF-8, one behind the other, and the length of each in bytes."""
-    try:
-        joined = "".join(texts)
-    except TypeError:
-        raise InvalidInput("items must be text; cast the item column to text before counting") from None
-    if joined.isascii():
-        # One byte for each character: nothing has to be encoded text by text.
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        return np.frombuffer(joined.encode("ascii"), dtype=np.uint8), lengths
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), lengths
 
 
 def _framed(*parts: str) -> bytes:

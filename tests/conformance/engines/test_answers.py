@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hushcount.engines.duckdb import counting
+from hushcount.engines.duckdb import keys
+from hushcount.engines.duckdb.keys import Keys
 from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidInput, InvalidParameter, UnknownColumn
 from hushcount.model.inputs import Bound, Clip, LengthWeights, Ranked, UniformWeights
@@ -20,6 +22,7 @@ from tests.conformance.engines.generated import BOUNDS, CHARACTERS, FILTERS, cli
 from tests.conformance.engines.openers import OPENERS, SPARK, open_reference
 from tests.conformance.engines.plain import rows, summed
 from tests.conformance.engines.reference import ReferenceEngine
+from tests.plainly import plainly
 
 SELECTION = Selection(user="user", item="item")
 RULES = st.builds(UniformWeights, bound=BOUNDS, norm=st.sampled_from([1, 2]), share=st.sampled_from(["held", "bound"]))
@@ -164,14 +167,43 @@ def test_text_agrees(opened, data, sizes, lower):
 
 
 @SEARCH
-@given(columns=tables(), cap=st.sampled_from([1, 2]), top=st.none() | st.integers(1, 4))
-def test_counting_beyond_memory_agrees(tmp_path, monkeypatch, columns, cap, top):
-    """Rows that would not fit into memory are counted in SQL, with the same answer."""
-    monkeypatch.setattr(counting, "_MOST_ROWS", -1)
-    selection = replace(SELECTION, per_item_cap=cap)
-    engine = OPENERS["parquet"](columns, tmp_path)
+@given(columns=tables(), cap=st.sampled_from([1, 2]), top=st.none() | st.integers(1, 4), rule=RULES, clipped=clips())
+def test_answers_beyond_memory_agree(tmp_path, columns, cap, top, rule, clipped):
+    """Rows that do not fit into memory go to the disk by person and come back in portions, with the same answers."""
+    ours, theirs = OPENERS["parquet"](columns, tmp_path), ReferenceEngine(columns)
+    plain = theirs.incidence(SELECTION)
+    # Every batch but the first finds memory full; of small tables there is one, which is cut.
+    with patch.object(keys, "_FILES", 3), patch.object(Keys, "add", one_by_one(Keys.add)):
+        ours._room = replace(ours._room, rows=2)  # noqa: SLF001
+        held = ours.incidence(SELECTION)
+        _histograms_agree(ours, theirs, replace(SELECTION, per_item_cap=cap), top=top)
+        _incidences_agree(held, plain, rule)
+    ranked, some = clipped
 
-    assert rows(engine.histogram(selection, top=top)) == rows(ReferenceEngine(columns).histogram(selection, top=top))
+    assert held.losses(ranked, some, unit=2**20).tolist() == plain.losses(ranked, some, unit=2**20).tolist()
+    assert held.clipped(ranked, some[0]).tolist() == plain.clipped(ranked, some[0]).tolist()
+    assert held.everyone(rule) == plain.everyone(rule)
+    assert held.held(ranked.items) == plain.held(ranked.items)
+
+
+def one_by_one(add):
+    """Rows are added one after the other."""
+
+    def added(self, people, items):
+        for row in range(len(items)):
+            add(self, people[row : row + 1], items[row : row + 1])
+
+    return added
+
+
+@SEARCH
+@given(columns=tables(), cap=st.sampled_from([1, 2]), top=st.none() | st.integers(1, 4), rule=RULES)
+def test_answers_without_machine_code_agree(tmp_path, columns, cap, top, rule):
+    """Where nothing could be compiled SQL counts and numbers, with the same answers."""
+    ours, theirs = OPENERS["parquet"](columns, tmp_path), ReferenceEngine(columns)
+    with plainly():
+        _histograms_agree(ours, theirs, replace(SELECTION, per_item_cap=cap), top=top)
+        _incidences_agree(ours.incidence(SELECTION), theirs.incidence(SELECTION), rule)
 
 
 TABLE = {

@@ -213,7 +213,7 @@ def test_code_compiled_with_fast_math_is_told_apart(tmp_path):
     """Broken twin: where sums may be reordered, Kahan's correction is optimised away and integers differ."""
     chance = np.random.default_rng(5)
     lists = encode([sorted(set(chance.zipf(1.3, 300).clip(max=4000).tolist())) for _ in range(400)])
-    made = build_hook().compiled(passes.LIBRARY.with_name("passes.c"), tmp_path / "twin.so", *REORDERED)
+    made = build_hook().compiled(passes.LIBRARY.parent, tmp_path / "twin.so", *REORDERED)
     plain = kernels.weigh_plainly(kernels.step_straight, lists, (2**52 - 1, 2**46 + 12345))
     with patch.object(passes, "library", lambda: ctypes.CDLL(str(tmp_path / "twin.so"))):
         twin = kernels.weigh(kernels.step_straight, lists, cutoff=2**52 - 1, budget=2**46 + 12345)
@@ -227,7 +227,7 @@ def test_without_a_compiler_there_is_no_machine_code(tmp_path, monkeypatch):
     (tmp_path / "old.so").write_bytes(b"of another machine")
     monkeypatch.setenv("CC", "no-such-compiler")
 
-    assert not build_hook().compiled(passes.LIBRARY.with_name("passes.c"), tmp_path / "old.so")
+    assert not build_hook().compiled(passes.LIBRARY.parent, tmp_path / "old.so")
     assert list(tmp_path.iterdir()) == []
 
 

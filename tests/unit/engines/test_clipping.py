@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushcount.engines import clipping, rows
-from hushcount.engines import incidence as incidence_module
+from hushcount.engines import clipping, portions, rows
 from hushcount.engines.incidence import encoded_incidence, incidence
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.inputs import Clip, Ranked
@@ -105,7 +104,7 @@ def test_losses_are_the_same_integers_however_they_are_cut(seed):
     """In one pass, in two halves, a few pairs at a time, and a few people at a time."""
     held, ranked, clips = made(300, 60, seed)
     whole = held.losses(ranked, clips, unit=2**20)
-    with patch.object(incidence_module, "_MANY_PAIRS", 0), patch.object(rows, "_PAIRS", 50):
+    with patch.object(portions, "_MANY_PAIRS", 0), patch.object(rows, "_PAIRS", 50):
         halves = held.losses(ranked, clips, unit=2**20)
     with patch.object(clipping, "_CELLS", 100):
         chunks = held.losses(ranked, clips, unit=2**20)
@@ -119,7 +118,7 @@ def test_clipped_sums_are_the_same_integers_however_they_are_cut(seed):
     """The same of what a clip leaves, for clips that take nothing, something and nearly all."""
     held, ranked, clips = made(300, 60, seed)
     whole = [held.clipped(ranked, clip).tolist() for clip in clips]
-    with patch.object(incidence_module, "_MANY_PAIRS", 0), patch.object(rows, "_PAIRS", 50):
+    with patch.object(portions, "_MANY_PAIRS", 0), patch.object(rows, "_PAIRS", 50):
         halves = [held.clipped(ranked, clip).tolist() for clip in clips]
 
     assert whole == halves

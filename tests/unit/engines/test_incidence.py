@@ -16,12 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushcount.engines import bounding, hashing, xxh64
+from hushcount.engines import bounding, hashing, portions, xxh64
 from hushcount.engines import incidence as incidence_module
 from hushcount.engines import rows as rows_module
 from hushcount.engines.incidence import encoded_incidence, incidence
+from hushcount.engines.portions import hashed
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.inputs import LARGEST, Bound, LengthWeights, UniformWeights
+from hushcount.model.texts import Texts, edges_of, encoded, in_order
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 from tests.plainly import plainly
 
@@ -225,7 +227,7 @@ def test_rows_without_person_or_item_are_dropped():
     """None is nobody and nothing: no person, no item, no count."""
     data = of([(None, "a"), ("p", None), (None, None), ("q", "b")])
 
-    assert data.users.tolist() == ["q"]
+    assert data.whole().users.tolist() == ["q"]
     assert as_dict(data.histogram()) == {"b": 1}
 
 
@@ -356,12 +358,13 @@ def test_a_fresh_salt_chooses_afresh():
 def test_order_of_people_does_not_follow_the_bound():
     """The hash that orders people is not the one that chooses their items."""
     assert slow_hash("p", b"s", b"order") != slow_hash("p", b"s", b"person")
-    assert incidence_module._hashed(texts("p"), b"s", b"order").tolist() == [slow_hash("p", b"s", b"order")]  # noqa: SLF001
+    assert hashed(in_order(["p"]), np.array([0]), salt=b"s", role=b"order").tolist() == [slow_hash("p", b"s", b"order")]
 
 
 def test_colliding_hashes_are_settled_by_text(monkeypatch):
     """If all hashes are equal, people keep their first items by text and stand by text, whatever the order of rows."""
-    monkeypatch.setattr(incidence_module, "_hashed", lambda words, salt, role: np.zeros(len(words), np.int64))
+    for module in (incidence_module, portions):
+        monkeypatch.setattr(module, "hashed", lambda _, places, salt, role: np.zeros(len(places), np.int64))
     rows = [("q", "d"), ("q", "c"), ("q", "b"), ("p", "z"), ("p", "a"), ("p", "y")]
 
     for shuffled in (rows, rows[::-1]):
@@ -505,18 +508,18 @@ def test_encoded_rows_are_the_same_data(rows, bound):
     held = [[words.index(item) for person, item in known if person == mine] for mine in people]
     offsets = np.cumsum([0, *map(len, held)], dtype=np.int64)
     ids = np.array([code for codes in held for code in codes], dtype=np.int32)
-    encoded = encoded_incidence(items=texts(*words), offsets=offsets, ids=ids, users=people)
+    made = encoded_incidence(items=texts(*words), offsets=offsets, ids=ids, users=people)
 
-    assert as_lists(encoded.lists(bound, "frequency")) == as_lists(of(known).lists(bound, "frequency"))
-    assert as_dict(encoded.histogram()) == as_dict(of(known).histogram())
+    assert as_lists(made.lists(bound, "frequency")) == as_lists(of(known).lists(bound, "frequency"))
+    assert as_dict(made.histogram()) == as_dict(of(known).histogram())
 
 
 def test_encoded_people_are_named_by_position():
     """Without names, the person at position j is "j"."""
-    encoded = encoded_incidence(items=texts("a", "b"), offsets=np.array([0, 1, 3]), ids=np.array([1, 0, 1]))
+    made = encoded_incidence(items=texts("a", "b"), offsets=np.array([0, 1, 3]), ids=np.array([1, 0, 1]))
 
-    assert encoded.users.tolist() == ["0", "1"]
-    assert as_dict(encoded.histogram()) == {"a": 1, "b": 2}
+    assert made.whole().users.tolist() == ["0", "1"]
+    assert as_dict(made.histogram()) == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize(
@@ -545,7 +548,7 @@ def test_two_halves_and_small_pieces_give_what_one_pass_gives(rows, bound):
     """Counting people in two halves on two cores, a few pairs at a time, changes no weight, sum, count or list."""
     handle = incidence([person for person, _ in rows], [item for _, item in rows])
     whole = everything(handle, bound)
-    with patch.object(incidence_module, "_MANY_PAIRS", 0), patch.object(rows_module, "_PAIRS", 3):
+    with patch.object(portions, "_MANY_PAIRS", 0), patch.object(rows_module, "_PAIRS", 3):
         parts = everything(handle, bound)
 
     assert parts == whole
@@ -570,8 +573,8 @@ def everything(handle, bound):
 def test_whole_numbers_hash_as_their_text(values, salt):
     """A whole number and its decimal text have the same hash, to the ends of the range."""
     numbers = np.array(values, dtype=np.int64)
-    texts = np.array([str(value) for value in values], dtype=object)
+    buffer, lengths = encoded([str(value) for value in values])
+    every = np.arange(len(values))
 
-    hashed = [incidence_module._hashed(column, salt, b"person").tolist() for column in (numbers, texts)]  # noqa: SLF001
-
-    assert hashed[0] == hashed[1]
+    of_numbers = hashed(numbers, every, salt=salt, role=b"person")
+    assert of_numbers.tolist() == hashed(Texts(buffer, edges_of(lengths)), every, salt=salt, role=b"person").tolist()

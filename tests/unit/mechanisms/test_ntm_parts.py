@@ -84,7 +84,7 @@ def test_a_purse_remembers_and_refuses():
 def test_the_crowd_is_what_an_item_of_everybody_weighs():
     """The sum of 1/sqrt(list length) over people, and what the plan says is paid for it."""
     one = course()
-    lengths = np.diff(people().offsets)
+    lengths = np.diff(people().whole().offsets)
 
     assert one.crowd() == pytest.approx(np.sum(lengths**-0.5), rel=1e-5)
     assert zcdp.spent(one.purse.bought).rho == PLAN.crowd

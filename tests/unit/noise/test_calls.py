@@ -96,7 +96,7 @@ def test_values_beyond_the_items_have_draws_of_their_own():
 
     assert outcome[:-1].tolist() == plain.tolist()
     assert outcome[-1] - 1000 == boundary[0]
-    assert items_of(joined).tolist() == NAMES.tolist()
+    assert items_of(joined) == NAMES.tolist()
 
 
 def test_a_selection_ends_with_bottom():

@@ -23,6 +23,7 @@ from hushcount.audit.exact.laws import Chance, law_of
 from hushcount.errors import HushcountError
 from hushcount.model.inputs import Items
 from hushcount.model.outcomes import Outcome
+from hushcount.model.texts import SortedTexts
 from hushcount.noise.calls import AnyCall
 from hushcount.noise.source import Draws, ItemKeys, NoiseSource
 
@@ -199,7 +200,7 @@ class _ScriptedSource:
         self._calls.append((call, outcome))
         return outcome.copy()
 
-    def identify(self, items: Items) -> ItemKeys:
+    def identify(self, items: Items | SortedTexts) -> ItemKeys:
         """Keys that no draw is ever made from."""
         return ItemKeys(items, np.zeros((2, len(items)), dtype=np.uint64))
 

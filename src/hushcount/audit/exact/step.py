@@ -294,7 +294,7 @@ def merged(calls: tuple[tuple[AnyCall, Any], ...]) -> list[tuple[AnyCall, int]]:
     found: dict[Hashable, tuple[AnyCall, int]] = {}
     drawn: dict[Hashable, set[str]] = {}
     for number, (call, outcome) in enumerate(calls):
-        items = set(items_of(call).tolist())
+        items = set(items_of(call))
         key = _priced_part(call, 0)
         if isinstance(call, Peel) or len(items) < len(call.values) or items & drawn.get(key, set()):
             key = number

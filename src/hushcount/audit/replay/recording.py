@@ -22,6 +22,7 @@ from hushcount.audit.pricing import shown_alone
 from hushcount.errors import HushcountError
 from hushcount.model.inputs import Int64s, Items
 from hushcount.model.outcomes import Outcome
+from hushcount.model.texts import SortedTexts, objects
 from hushcount.noise.calls import AddTruncated, AnyCall, Call, Peel, Reach, items_of
 from hushcount.noise.source import Draws, ItemKeys, NoiseSource
 
@@ -106,7 +107,7 @@ class Recorder:
         self.recorded.append(Recorded(call=call, outcome=outcome))
         return cast("_T", outcome)
 
-    def identify(self, items: Items) -> ItemKeys:
+    def identify(self, items: Items | SortedTexts) -> ItemKeys:
         """As the inner source."""
         return self._inner.identify(items)
 
@@ -197,7 +198,7 @@ class Replayer(Recorder):
 
 def labels(call: AnyCall) -> list[Label]:
     """What each value of a call belongs to: an item, or its place behind the items."""
-    items = items_of(call).tolist()
+    items = items_of(call)
     return [*items, *range(len(call.values) - len(items))]
 
 
@@ -256,9 +257,8 @@ def joined(calls: Sequence[AnyCall]) -> list[AnyCall]:
 def _both(one: AnyCall, two: AnyCall) -> AnyCall:
     assert one.keys is not None, "only calls for items are joined"  # noqa: S101  for the type checker
     assert two.keys is not None, "only calls for items are joined"  # noqa: S101  for the type checker
-    keys = ItemKeys(
-        np.concatenate([one.keys.items, two.keys.items]), np.concatenate([one.keys.digests, two.keys.digests], axis=1)
-    )
+    items = objects([*items_of(one), *items_of(two)])
+    keys = ItemKeys(items, np.concatenate([one.keys.digests, two.keys.digests], axis=1))
     return cast("AnyCall", replace(cast("Any", one), keys=keys, values=np.concatenate([one.values, two.values])))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from hushcount.audit.subject import Run
 from hushcount.model.inputs import Items
 from hushcount.model.outcomes import Outcome
+from hushcount.model.texts import SortedTexts
 from hushcount.noise.calls import (
     AddGaussian,
     AddLaplace,
@@ -42,7 +43,7 @@ class Altered:
         """The outcome of the changed call."""
         return cast("_T", self._noise.perform(self._change(call)))
 
-    def identify(self, items: Items) -> ItemKeys:
+    def identify(self, items: Items | SortedTexts) -> ItemKeys:
         """As the source that it stands before."""
         return self._noise.identify(items)
 

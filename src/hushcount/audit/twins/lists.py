@@ -114,7 +114,7 @@ def _charging(*, place: bool, bottom: bool) -> Run:
 
 def observed_as_public(data: Histogram, plan: KnownLaplacePlan, noise: NoiseSource) -> Outcome:
     """The items that were seen are taken for the public list (erratum 4)."""
-    return run_known_laplace(data, replace(plan, public_items=data.items), noise)
+    return run_known_laplace(data, replace(plan, public_items=data.items[:]), noise)
 
 
 def sorted_by_true_count(data: Histogram, plan: KnownGumbelPlan, noise: NoiseSource) -> Outcome:

@@ -43,10 +43,11 @@ def uniform(data: MemoryIncidence, bound: Bound) -> WeightedHistogram:
 
 def without_dedupe(data: MemoryIncidence, bound: Bound) -> WeightedHistogram:  # noqa: ARG001  nobody is over it
     """Each row adds its weight, so that repeated rows add up (erratum 38)."""
-    people = np.repeat(np.arange(len(data.users)), np.diff(data.offsets))
+    everybody = data.whole()
+    people = np.repeat(np.arange(len(everybody.users)), np.diff(everybody.offsets))
     rows = [
-        (int(person), str(data.items[item]))
-        for person, item, times in zip(people, data.ids, data.times, strict=True)
+        (int(person), str(item))
+        for person, item, times in zip(people, data.items[everybody.ids], everybody.times, strict=True)
         for _ in range(int(times))
     ]
     steps = weightings.uniform_without_dedupe(rows, unit=1 << 30)
@@ -55,7 +56,7 @@ def without_dedupe(data: MemoryIncidence, bound: Bound) -> WeightedHistogram:  #
 
 def bound_from_data(data: MemoryIncidence, plan: UnionPlan, noise: NoiseSource) -> Outcome:
     """The bound on items is the longest list in the data (erratum 39)."""
-    longest = int(np.diff(data.offsets).max(initial=1))
+    longest = int(np.diff(data.whole().offsets).max(initial=1))
     return run_union(data, replace(plan, max_items=longest), noise)
 
 

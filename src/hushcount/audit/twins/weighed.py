@@ -57,8 +57,10 @@ def bounded_lists(data: MemoryIncidence, bound: Bound) -> People:
 
 def lists_by_name(data: MemoryIncidence, most: int | None) -> People:
     """Everybody's first items by text, people by name: an order as fixed as one by hash, and set by the table."""
-    order = np.argsort(data.users.astype(str), kind="stable")
-    return [data.items[data.ids[data.offsets[j] : data.offsets[j + 1]]][:most].tolist() for j in order]
+    everybody = data.whole()
+    order = np.argsort(np.array(everybody.users.tolist(), dtype=str), kind="stable")
+    lists = np.split(everybody.ids, everybody.offsets[1:-1])
+    return [data.items[lists[j]][:most].tolist() for j in order]
 
 
 def as_lists(people: People) -> UserLists:

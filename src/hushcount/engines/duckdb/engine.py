@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hushcount.engines.checking import check_selection
 from hushcount.engines.duckdb.attempts import attempt
-from hushcount.engines.duckdb.counting import Cursor, counted, incidence
+from hushcount.engines.duckdb.counting import counted
+from hushcount.engines.duckdb.cursor import Cursor
+from hushcount.engines.duckdb.encoding import encode
+from hushcount.engines.duckdb.keys import Room
 from hushcount.engines.duckdb.loading import Copying, Loaded, load
 from hushcount.engines.duckdb.parts import zones
 from hushcount.engines.duckdb.recognising import add_cells, fingerprint
@@ -45,6 +48,7 @@ _SETTINGS = {
     "python_enable_replacements": "false",  # no Python variable is ever read by its name
     "preserve_insertion_order": "false",
     "default_collation": "",
+    "arrow_large_buffer_size": "true",  # as `arrow` reads texts
 }
 
 
@@ -61,7 +65,8 @@ def open_duckdb(
     Args:
         source: see `engines.sources`.
         table: the table of a database that holds several.
-        memory_limit: how much memory DuckDB may use before it spills to disk, as in "2GB"; its default is 80 %.
+        memory_limit: how much memory DuckDB may use before it spills to disk, as in "2GB"; its default is 80 %. Rows as
+            integers are spilled from a quarter of that on.
         copied: take a private copy first, for an engine that stays open: nothing that happens to the source later is
             seen, nothing is locked, and no question has to look whether it changed.
         kept: with `copied`, a folder in which copies of files are kept, and read if they are there already.
@@ -88,11 +93,18 @@ def open_duckdb(
         connection = duckdb.connect(config=settings)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
-        return DuckdbEngine(connection, load(connection, recognised, copying), folder)
+        loaded = load(connection, recognised, copying)
+        return DuckdbEngine(connection, loaded, folder, Room(rows=_most_rows(connection), folder=path))
     except BaseException:
         # Also for an interrupt: nothing of it stays on the disk.
         _close(connection, folder, None)
         raise
+
+
+def _most_rows(connection: _Connection) -> int:
+    """How many rows are held in memory as integers: each takes 8 bytes, and as much again while it is sorted out."""
+    number, unit = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0].split()
+    return max(1, int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)) // (4 * 16))
 
 
 @cache
@@ -111,8 +123,9 @@ def _close(connection: _Connection | None, folder: PrivateFolder, files: HeldFil
 class DuckdbEngine:
     """One source, opened by `open_duckdb`."""
 
-    def __init__(self, connection: _Connection, loaded: Loaded, folder: PrivateFolder) -> None:
+    def __init__(self, connection: _Connection, loaded: Loaded, folder: PrivateFolder, room: Room) -> None:
         self._connection, self._loaded, self._source = connection, loaded, loaded.source
+        self._room = room
         self._fingerprints: dict[bytes, str] = {}
         # How many questions are under way; closing waits for them.
         self._asked, self._idle = 0, threading.Condition()
@@ -169,10 +182,10 @@ class DuckdbEngine:
         with self._asking() as cursor:
             rows = self._rows(cursor, selection)
             if bound is None:
-                found = counted(cursor, rows, cap=selection.per_item_cap, top=top)
+                found = counted(cursor, rows, self._room, cap=selection.per_item_cap, top=top)
                 self._check_bytes()
                 return found
-            held = incidence(cursor, rows)
+            held = encode(cursor, rows, self._room).incidence()
             self._check_bytes()
         return held.histogram(top, bound=bound, cap=selection.per_item_cap)
 
@@ -181,7 +194,7 @@ class DuckdbEngine:
         if selection.per_item_cap != 1:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         with self._asking() as cursor:
-            held = incidence(cursor, self._rows(cursor, selection))
+            held = encode(cursor, self._rows(cursor, selection), self._room).incidence()
             self._check_bytes()
         return held
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from hushcount.compiled import passes
-from hushcount.engines.incidence import MemoryIncidence
-from hushcount.model.amounts import whole
-from hushcount.model.inputs import Int64s, Items
+from hushcount.model.inputs import Int64s
 
 
 def item_bits(n_items: int) -> int:
@@ -17,43 +13,8 @@ def item_bits(n_items: int) -> int:
     return max(n_items - 1, 0).bit_length()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
-    """The rows that count, encoded.
-
-    Attributes:
-        width: how many items there are; each is in some row, and they are numbered in the order of their texts.
-        people: the person of each code; or the integer that code 0 stands for, code 1 for the next, and so on.
-        keys: one for each row: code of the person * 2^item_bits + number of the item. Sorted.
-    """
-
-    width: int
-    people: Items | Int64s | int
-    keys: Int64s
-
-    def largest(self, *, cap: int, top: int | None) -> tuple[Int64s, Int64s]:
-        """The numbers of items and their people, or rows up to the cap, largest first, ties by item."""
-        count = count_keys(self.keys, cap=cap, width=self.width)
-        rows = np.argsort(-count, kind="stable")
-        if top is not None:
-            rows = rows[: whole("top", top)]
-        return rows, count[rows]
-
-    def incidence(self, items: Items) -> MemoryIncidence:
-        """Who has what, as compressed rows; `items` are the texts of all items in their order."""
-        codes, offsets, ids, times = split_keys(self.keys, width=self.width)
-        return MemoryIncidence(
-            users=codes + self.people if isinstance(self.people, int) else self.people[codes],
-            items=items,
-            offsets=offsets,
-            ids=ids,
-            # Where nothing is repeated, as is usual, one number stands for all.
-            times=np.broadcast_to(np.int64(1), len(ids)) if len(ids) == len(self.keys) else times,
-        )
-
-
 def count_keys(keys: Int64s, *, cap: int, width: int) -> Int64s:
-    """For each item the people who have it, or their rows with it, at most `cap` of each."""
+    """For each item the people who have it, or their rows with it, at most `cap` of each. Keys ascend."""
     found = passes.count_keys(keys, bits=item_bits(width), cap=cap, width=width)
     return _count_in_numpy(keys, cap, width) if found is None else found
 
@@ -66,7 +27,10 @@ def _count_in_numpy(keys: Int64s, cap: int, width: int) -> Int64s:
 
 
 def split_keys(keys: Int64s, *, width: int) -> passes.Split:
-    """Codes of people in order, where the list of each begins and the last ends, items, how often each is there."""
+    """Codes of people in order, where the list of each begins and the last ends, items, how often each is there.
+
+    Keys ascend. Where nothing is repeated, as is usual, one number stands for all of the last.
+    """
     found = passes.split_keys(keys, bits=item_bits(width))
     return _split_in_numpy(keys, item_bits(width)) if found is None else found
 
@@ -78,7 +42,8 @@ def _split_in_numpy(keys: Int64s, bits: int) -> passes.Split:
     # Written as int32 at once: a further array of this length costs as much as the arithmetic.
     ids = np.empty(len(distinct), dtype=np.int32)
     np.bitwise_and(distinct, (1 << bits) - 1, out=ids, casting="unsafe")
-    return distinct[starts] >> bits, np.append(starts, len(distinct)), ids, np.diff(places, append=len(keys))
+    times = passes.once(len(ids)) if len(ids) == len(keys) else np.diff(places, append=len(keys))
+    return distinct[starts] >> bits, np.append(starts, len(distinct)), ids, times
 
 
 def _changes(values: Int64s) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

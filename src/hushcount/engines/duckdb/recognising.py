@@ -10,7 +10,7 @@ that can be inverted, as it was once, rows that leave the sums as they are can b
 
 from __future__ import annotations
 
-from hushcount.engines.duckdb.counting import Cursor
+from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.loading import Loaded
 from hushcount.engines.duckdb.sql import Typed, TypedColumn, quoted, text_sql
 from hushcount.engines.identities import keyed

@@ -125,7 +125,7 @@ def run_tsgd(histogram: Counts, plan: TsgdPlan, noise: NoiseSource) -> Outcome:
 
     def unlisted(block: Histogram) -> Shown:
         if not listed:
-            return above(block.items, block.counts, plan.bound)
+            return above(block.items[:], block.counts, plan.bound)
         own = np.array([item not in listed for item in block.items.tolist()], dtype=np.bool_)
         return above(block.items[own], block.counts[own], plan.bound)
 

@@ -173,7 +173,7 @@ def _named(incidence: Incidence, plan: LadderRound, bound: Bound, *, purpose: st
             delta=plan.delta,
             cap=plan.cap,
         )
-        return np.compress(noise.perform(call), block.items)
+        return block.items[noise.perform(call)]
 
     return incidence.sums(LengthWeights(bound=bound, columns=plan.weights)).each(named)
 

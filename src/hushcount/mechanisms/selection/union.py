@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias, assert_never
 
-import numpy as np
-
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, gaussian_noise, inverse_above, pure_epsilon, root_above
 from hushcount.mechanisms.mechanism import Mechanism
@@ -176,7 +174,7 @@ def name_items(
 
     def named(block: WeightedHistogram) -> Items:
         keep = noise.perform(_keep(block, plan, purpose, noise.identify(block.items)))
-        return np.compress(keep, block.items)
+        return block.items[keep]
 
     return _weigh(incidence, plan, bound).each(named)
 

@@ -195,7 +195,7 @@ def test_a_thread_that_reads_is_interrupted_and_no_other(tmp_path, monkeypatch):
     engine, begun = open_duckdb(write(tmp_path / "t.csv"), copied=True), threading.Event()
     failures = []
 
-    def endless(cursor, rows, *, cap, top):
+    def endless(cursor, rows, room, *, cap, top):
         begun.set()
         cursor.row("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", [])
 

@@ -1,19 +1,20 @@
-"""Counting: both ways give the same histogram, and which one is taken depends on kinds of columns alone."""
+"""Counting: with machine code and without it the histogram is the same, and so are incidences on the disk."""
 
 from __future__ import annotations
 
 import duckdb
 import pytest
 
-from hushcount.engines.duckdb import counting
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
 from hushcount.model.queries import Selection
+from tests.plainly import plainly
 
 _TABLE = """SELECT n % 97 AS number, 'p' || (n % 97) AS name, (n % 97)::HUGEINT AS huge,
+    (n % 97) * 100000000000 AS apart,
     CASE WHEN n % 13 > 0 THEN 'it' || (n % 11) END AS item, DATE '2026-01-01' + (n % 5)::INTEGER AS day,
     n % 2 = 0 AS truth FROM range(3000) r(n) UNION ALL
-    SELECT NULL, NULL, NULL, 'nobody', NULL, NULL UNION ALL SELECT 5, 'p5', 5, '', NULL, NULL"""
+    SELECT NULL, NULL, NULL, NULL, 'nobody', NULL, NULL UNION ALL SELECT 5, 'p5', 5, 5, '', NULL, NULL"""
 
 
 @pytest.fixture(scope="module")
@@ -23,48 +24,42 @@ def engine():
         return open_duckdb(connection.sql(_TABLE))
 
 
-def ways(monkeypatch, engine, selection, top):
-    """The histogram as integers and by SQL."""
-    found = []
-    for pushed in (False, True):
-        monkeypatch.setattr(counting, "_pushes_down", lambda rows, pushed=pushed: pushed)
-        made = engine.histogram(selection, top=top)
-        found.append((made.items.tolist(), made.counts.tolist(), made.complete))
-    return found
+def ways(engine, selection, top):
+    """The histogram with machine code and without."""
+    found = [engine.histogram(selection, top=top)]
+    with plainly():
+        found.append(engine.histogram(selection, top=top))
+    return [(made.items.tolist(), made.counts.tolist(), made.complete) for made in found]
 
 
-@pytest.mark.parametrize("person", ["number", "name", "huge"])
+@pytest.mark.parametrize("person", ["number", "name", "huge", "apart"])
 @pytest.mark.parametrize("item", ["item", "day", "truth"])
 @pytest.mark.parametrize("top", [None, 1, 4, 1000])
-def test_both_ways_give_the_same(monkeypatch, engine, person, item, top):
-    """For every kind of person and item, with and without a filter, for every cap."""
+def test_both_ways_give_the_same(engine, person, item, top):
+    """For every kind of person and item, integers far apart too, with and without a filter, for every cap."""
     for cap in (1, 3):
         for where in (None, "number < 50", "number > 1000"):
             asked = None if where is None else grammar.read(where)
-            selection = Selection(user=person, item=item, where=asked, per_item_cap=cap)
-            integers, pushed = ways(monkeypatch, engine, selection, top)
+            compiled, plain = ways(engine, Selection(user=person, item=item, where=asked, per_item_cap=cap), top)
 
-            assert integers == pushed
+            assert compiled == plain
 
 
-@pytest.mark.parametrize(
-    ("person", "item", "top", "pushed"),
-    [
-        ("name", "item", 10, True),
-        ("name", "item", None, True),
-        ("huge", "item", 10, True),
-        ("number", "item", 10, False),
-        ("number", "item", None, False),
-        ("number", "day", 10, False),
-        ("number", "truth", 10, False),
-    ],
-)
-def test_the_way_depends_on_kinds_alone(monkeypatch, engine, person, item, top, pushed):
-    """And on whether few rows are wanted: the same for a filter that finds nothing."""
-    taken = []
-    by_sql = counting._counted_in_sql  # noqa: SLF001  which of the two is taken shows nowhere else
-    monkeypatch.setattr(counting, "_counted_in_sql", lambda *given: taken.append(1) or by_sql(*given))
-    for where in (None, grammar.read("number > 1000")):
-        engine.histogram(Selection(user=person, item=item, where=where), top=top)
+@pytest.mark.parametrize("person", ["number", "name", "huge", "apart"])
+def test_people_have_the_same_lists(engine, person):
+    """Whatever numbers they have in between."""
+    held = [engine.incidence(Selection(user=person, item="item"))]
+    with plainly():
+        held.append(engine.incidence(Selection(user=person, item="item")))
 
-    assert len(taken) == (2 if pushed else 0)
+    assert as_lists(held[0]) == as_lists(held[1])
+
+
+def as_lists(held):
+    """Each person's items and how often they have each, by the person's text."""
+    everybody = held.whole()
+    edges = zip(everybody.offsets[:-1], everybody.offsets[1:], strict=True)
+    return {
+        str(user): (held.items[everybody.ids[a:b]].tolist(), everybody.times[a:b].tolist())
+        for user, (a, b) in zip(everybody.users.tolist(), edges, strict=True)
+    }

@@ -154,7 +154,7 @@ def test_people_and_items_are_texts(name):
 
         assert rows(engine.histogram(SELECTION)) == [(text if user == "1" else "x", 1)]
         held = engine.incidence(SELECTION)
-        assert [str(person) for person in held.users] == ["1" if user == "1" else text]
+        assert [str(person) for person in held.whole().users] == ["1" if user == "1" else text]
 
 
 def test_numbers_and_their_texts_are_the_same_person():
@@ -177,7 +177,7 @@ def test_people_far_apart_are_encoded():
     engine = open_duckdb(pa.table({"user": users, "item": ["x", "x", "y", "y"]}))
 
     assert rows(engine.histogram(SELECTION)) == [("x", 2), ("y", 2)]
-    assert sorted(engine.incidence(SELECTION).users.tolist()) == sorted(set(users))
+    assert sorted(engine.incidence(SELECTION).whole().users.tolist()) == sorted(set(users))
 
 
 def test_negative_nan_is_missing(tmp_path):

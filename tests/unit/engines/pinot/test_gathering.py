@@ -32,9 +32,10 @@ def gathered(columns, item, rows, size):
 
 def as_pairs(held):
     """Who has what, and how often, however people and items are numbered."""
-    lists = zip(held.users.tolist(), held.offsets[:-1], held.offsets[1:], strict=True)
+    everybody, items = held.whole(), held.items.tolist()
+    lists = zip(everybody.users.tolist(), everybody.offsets[:-1], everybody.offsets[1:], strict=True)
     return {
-        (user, held.items[held.ids[place]]): int(held.times[place])
+        (user, items[everybody.ids[place]]): int(everybody.times[place])
         for user, first, last in lists
         for place in range(first, last)
     }
@@ -67,4 +68,4 @@ def test_nothing_is_nobody():
     """No page at all."""
     found = gathered([column("user", "text"), column("item", "text")], "item", [], 1)
 
-    assert (len(found.users), len(found.items), len(found.ids)) == (0, 0, 0)
+    assert (found.people, len(found.items), len(found.whole().ids)) == (0, 0, 0)

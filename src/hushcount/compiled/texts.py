@@ -1,0 +1,144 @@
+"""Calls into `texts.c`, loaded as `passes` says. Whoever calls these has another way where the library is missing."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.compiled import passes
+from hushcount.compiled.passes import Uint64s, call, read
+from hushcount.model.inputs import Int64s
+from hushcount.model.texts import Bytes, SortedTexts, Texts
+
+Int32s: TypeAlias = npt.NDArray[np.int32]
+
+# So many values at the most: the number of each, and one more, fits into half of a slot.
+_MOST = 2**31 - 2
+_FEW, _FEW_BYTES = 1 << 15, 1 << 20
+
+
+class _Numbered:
+    """A table of values, each with the number in whose turn it was met; it grows as long as there is memory.
+
+    `_sizes` are those of C: rows that were numbered by the last call, values known, values and bytes that may be known.
+    """
+
+    def __init__(self) -> None:
+        # Whatever it is, no number depends on it.
+        self._seed = ctypes.c_uint64(int.from_bytes(os.urandom(8), "little"))
+        self._sizes = np.array([0, 0, _FEW, _FEW_BYTES], dtype=np.int64)
+        self._slots = np.zeros(2 * _FEW, dtype=np.uint64)
+
+    def __len__(self) -> int:
+        return int(self._sizes[1])
+
+    def _table(self) -> tuple[ctypes.c_uint64, ctypes.c_uint64, Uint64s]:
+        return self._seed, ctypes.c_uint64(len(self._slots) - 1), self._slots
+
+    def _is_full(self) -> bool:
+        return bool(self._sizes[1] == self._sizes[2])
+
+    def _widen(self) -> None:
+        """Twice as many slots, still empty."""
+        if self._sizes[2] >= _MOST // 2:
+            raise MemoryError("more than two thousand million different values")
+        self._sizes[2] *= 2
+        self._slots = np.zeros(2 * len(self._slots), dtype=np.uint64)
+
+
+class NumberedTexts(_Numbered):
+    """Texts, each with the number in whose turn it was met."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._edges = np.zeros(_FEW + 1, dtype=np.int64)
+        self._buffer = np.empty(_FEW_BYTES, dtype=np.uint8)
+
+    def numbers(self, buffer: Bytes, edges: Int64s) -> Int32s:
+        """The number of each of some texts in a buffer."""
+        rows, done = len(edges) - 1, 0
+        found = np.empty(rows, dtype=np.int32)
+        while True:
+            call(
+                *(_code().hush_number_texts, ctypes.c_int64(rows - done), read(buffer, np.uint8), read(edges[done:])),
+                *(*self._table(), self._sizes, self._edges, self._buffer, found[done:]),
+            )
+            done += int(self._sizes[0])
+            if done == rows:
+                return found
+            self._grow(int(edges[done + 1] - edges[done]))
+
+    def _grow(self, length: int) -> None:
+        """Make room for a text of this length."""
+        if self._is_full():
+            self._widen()
+            self._edges.resize(int(self._sizes[2]) + 1, refcheck=False)
+            call(_code().hush_place_texts, ctypes.c_int64(len(self)), self._buffer, self._edges, *self._table())
+        else:
+            self._sizes[3] = 2 * (len(self._buffer) + length)
+            self._buffer.resize(int(self._sizes[3]), refcheck=False)
+
+    def all(self) -> Texts:
+        """The texts, in the order of their numbers."""
+        edges = self._edges[: len(self) + 1].copy()
+        return Texts(self._buffer[: edges[-1]].copy(), edges)
+
+    def in_order(self) -> tuple[SortedTexts, Int32s]:
+        """All texts in their order, and where each number stands in it."""
+        order, places = np.empty((2, len(self)), dtype=np.int32)
+        laid, edges = np.empty(int(self._edges[len(self)]), dtype=np.uint8), np.zeros(len(self) + 1, dtype=np.int64)
+        given = ctypes.c_int64(len(self)), self._buffer, self._edges
+        call(_code().hush_sort_texts, *given, self._seed, order, np.empty(len(self), dtype=np.uint64))
+        call(_code().hush_lay_texts, *given, order, laid, edges)
+        places[order] = np.arange(len(self), dtype=np.int32)
+        return SortedTexts(laid, edges), places
+
+
+class NumberedIntegers(_Numbered):
+    """Integers, each with the number in whose turn it was met."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known = np.empty(_FEW, dtype=np.int64)
+
+    def numbers(self, values: Int64s) -> Int32s:
+        """The number of each of some integers."""
+        done, found = 0, np.empty(len(values), dtype=np.int32)
+        while True:
+            call(
+                *(_code().hush_number_integers, ctypes.c_int64(len(values) - done), read(values[done:])),
+                *(*self._table(), self._sizes, self._known, found[done:]),
+            )
+            done += int(self._sizes[0])
+            if done == len(values):
+                return found
+            self._widen()
+            self._known.resize(int(self._sizes[2]), refcheck=False)
+            call(_code().hush_place_integers, ctypes.c_int64(len(self)), self._known, *self._table())
+
+    def all(self) -> Int64s:
+        """The integers, in the order of their numbers."""
+        return self._known[: len(self)].copy()
+
+
+def places_of(buffer: Bytes, edges: Int64s, among: SortedTexts) -> Int64s | None:
+    """As `engines.incidence.places_of`."""
+    if (found := passes.library()) is None:
+        return None
+    places = np.empty(len(edges) - 1, dtype=np.int64)
+    call(
+        *(found.hush_find_texts, ctypes.c_int64(len(places)), read(buffer, np.uint8), read(edges)),
+        *(ctypes.c_int64(len(among)), read(among.buffer), read(among.edges), places),
+    )
+    return places
+
+
+def _code() -> Any:  # noqa: ANN401 (of ctypes, which has no types of its own)
+    found = passes.library()
+    if found is None:
+        raise RuntimeError("texts are numbered here by machine code alone; there is none")
+    return found

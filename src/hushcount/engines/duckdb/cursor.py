@@ -1,0 +1,45 @@
+"""A cursor: what one question reads with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hushcount.engines.duckdb.arrow import Column, batches
+from hushcount.engines.duckdb.attempts import attempt
+from hushcount.engines.sources import Source
+
+_Cursor: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """A connection of one question alone: its temporary tables are seen by nobody else, and go with it."""
+
+    source: Source
+    own: _Cursor
+
+    def run(self, sql: str, parameters: list[object]) -> None:
+        """Do something."""
+        attempt(self.source, lambda: self.own.execute(sql, parameters))
+
+    def row(self, sql: str, parameters: list[object]) -> tuple[Any, ...]:
+        """The only row of an answer."""
+        # All of it, since a result that is not fetched to its end holds the connection.
+        found: list[tuple[Any, ...]] = attempt(self.source, lambda: self.own.execute(sql, parameters).fetchall())
+        return found[0]
+
+    def columns(self, sql: str, parameters: list[object]) -> dict[str, Any]:
+        """An answer as arrays by name."""
+        arrays = attempt(self.source, lambda: self.own.execute(sql, parameters).fetchnumpy())
+        return {name: np.asarray(values) for name, values in arrays.items()}
+
+    def batches(self, sql: str, parameters: list[object], kinds: tuple[type, ...]) -> Iterator[tuple[Column, ...]]:
+        """An answer batch by batch, as `arrow.batches` says; it has no missing values."""
+        stream = attempt(self.source, lambda: self.own.sql(sql, params=parameters).__arrow_c_stream__())
+        found = batches(stream, kinds)
+        while (batch := attempt(self.source, lambda: next(found, None))) is not None:
+            yield batch

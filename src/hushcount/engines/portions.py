@@ -1,0 +1,127 @@
+"""Portions: some people with all their items, as compressed rows, and what passes over them add up to.
+
+What is added up for one person depends on nobody else, and sums are of integers: so portions may be taken one after the
+other, or two halves of one on two cores, with the same result. Items are numbered alike in all portions of one
+incidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.compiled.segments import Segments
+from hushcount.engines import bounding, clipping
+from hushcount.engines.hashing import Role, role_seed
+from hushcount.engines.xxh64 import hash_integers, hash_texts, item_words, person_starts
+from hushcount.model.inputs import Bound, Int64s
+from hushcount.model.texts import SortedTexts, Texts
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Users: TypeAlias = Texts | Int64s
+_T = TypeVar("_T")
+# From here on a second core saves more than it costs to ask it.
+_MANY_PAIRS = 1_000_000
+# Sums of more cells than this are made by one core: a second one would need as many of its own.
+_MANY_CELLS = 1 << 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """Some people, everything they hold, and nobody without items.
+
+    Attributes:
+        users: the people, distinct, in any order. Texts, or integers that stand for their text.
+        offsets: person j holds ids[offsets[j]:offsets[j + 1]].
+        ids: numbers of items, ascending within a person.
+        times: how often each pair was seen.
+    """
+
+    users: Users
+    offsets: Int64s
+    ids: npt.NDArray[np.int32]
+    times: Int64s
+
+    def bounded(self, bound: Bound, limit: int, *, items: SortedTexts, allowed: Bools) -> tuple[Bools, Int64s]:
+        """Which pairs stay if everybody keeps `limit` items at most, and how many each person has then."""
+        keep, held = np.ones(len(self.ids), dtype=np.bool_), np.diff(self.offsets)
+        if not bool(allowed.all()):
+            held = np.concatenate(
+                self.in_halves(lambda _, rows: bounding.keep_allowed(rows, self.ids, allowed=allowed, keep=keep))
+            )
+        over = np.flatnonzero(held > limit)
+        if not len(over):
+            return keep, held
+        wanted = np.flatnonzero(bounding.items_of(self.offsets, self.ids, people=over, n_items=len(items)))
+        people, things = np.zeros(len(held), dtype=np.uint64), np.zeros(len(items), dtype=np.uint64)
+        people[over] = person_starts(hashed(self.users, over, salt=bound.salt, role=b"person"))
+        things[wanted] = item_words(hashed(items, wanted, salt=bound.salt, role=b"item"))
+
+        def drop(part: slice, rows: Int64s) -> None:
+            hashes = people[part], things
+            bounding.keep_smallest(rows, self.ids, held=held[part], limit=limit, hashes=hashes, keep=keep)
+
+        self.in_halves(drop)
+        return keep, np.minimum(held, limit)
+
+    def added(self, keep: Bools, held: Int64s, weights: Int64s, *, n_items: int) -> tuple[Int64s, Bools]:
+        """For each item the sum of the rows of `weights` for how many items each of its people holds; who is seen."""
+        found = self.in_halves(
+            lambda part, rows: bounding.add_rows(
+                rows, self.ids, keep=keep, held=held[part], weights=weights, n_items=n_items
+            ),
+            halved=n_items * weights.shape[1] < _MANY_CELLS,
+        )
+        return added_up(sums for sums, _ in found), np.logical_or.reduce([seen for _, seen in found])
+
+    def among(self, wanted: Bools) -> int:
+        """How many pairs have one of the wanted items."""
+        return sum(self.in_halves(lambda _, rows: int(np.count_nonzero(wanted.take(self.ids[rows[0] : rows[-1]])))))
+
+    def losses(self, tables: Segments) -> Int64s:
+        """What each clip takes away."""
+        return added_up(self.in_halves(lambda _, rows: clipping.losses(rows, self.ids, tables)))
+
+    def clipped(self, amplitudes: Int64s, radius: int) -> Int64s:
+        """For each item the sum of what people add to it under a clip."""
+        return added_up(
+            self.in_halves(
+                lambda _, rows: clipping.clipped(rows, self.ids, amplitudes, radius=radius),
+                halved=len(amplitudes) < _MANY_CELLS,
+            )
+        )
+
+    def in_halves(self, work: Callable[[slice, Int64s], _T], *, halved: bool = True) -> list[_T]:
+        """Do something with all people, given their offsets: at once, or two halves on two cores where pairs are many.
+
+        NumPy and C let go of the interpreter's lock, and what is written for one person concerns nobody else.
+        """
+        everybody = len(self.offsets) - 1
+        if len(self.ids) < _MANY_PAIRS or not halved:
+            return [work(slice(0, everybody), self.offsets)]
+        middle = int(np.searchsorted(self.offsets, len(self.ids) // 2))
+        halves = (slice(0, middle), slice(middle, everybody))
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            return list(pool.map(work, halves, (self.offsets[: middle + 1], self.offsets[middle:])))
+
+
+def added_up(parts: Iterable[Int64s]) -> Int64s:
+    """The sum of some arrays, of which there is one at least, added to the first."""
+    first, *others = parts
+    for other in others:
+        first += other
+    return first
+
+
+def hashed(texts: Users, places: Int64s, *, salt: bytes, role: Role) -> Int64s:
+    """The keyed hash of the texts at some places, as `engines.hashing` says."""
+    seed = role_seed(salt, role)
+    if not isinstance(texts, Texts):
+        return hash_integers(texts[places], seed=seed)
+    starts = texts.edges[places]
+    return hash_texts(texts.buffer, starts, texts.edges[places + 1] - starts, seed=seed)

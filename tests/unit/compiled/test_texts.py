@@ -1,0 +1,101 @@
+"""Texts in one buffer: numbered, sorted and found by machine code as Python numbers, sorts and finds them."""
+
+from __future__ import annotations
+
+import shutil
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hushcount.compiled import texts
+from hushcount.compiled.texts import NumberedIntegers, NumberedTexts
+from hushcount.engines.incidence import places_of
+from hushcount.model.texts import edges_of, encoded, in_order, objects
+from tests.plainly import plainly
+
+if shutil.which("cc") is None:
+    pytest.skip("no C compiler here, so there is no machine code to test", allow_module_level=True)
+
+# Long alike beginnings, ends of zero bytes, signs beyond ASCII, and everything up to two words of eight bytes.
+TEXTS = st.one_of(
+    st.text(max_size=17),
+    st.text("\0a", max_size=20),
+    st.integers(0, 40).map(lambda n: "https://www.example.org/" + "a/" * n),
+    st.integers(0, 30).map(lambda n: "\0" * n),
+)
+
+
+def numbered(words, size):
+    """Texts numbered in batches of so many, where every array must grow."""
+    table = NumberedTexts()
+    buffer, lengths = encoded(words)
+    edges = edges_of(lengths)
+    parts = [table.numbers(buffer, edges[first : first + size + 1]) for first in range(0, len(words), size)]
+    return table, np.concatenate([np.zeros(0, np.int32), *parts]).tolist()
+
+
+@given(words=st.lists(TEXTS, max_size=60), size=st.integers(1, 9))
+def test_texts_are_numbered_as_they_are_met(words, size):
+    """Equal texts have one number, others have others, from zero up, whatever the batches."""
+    with patch.object(texts, "_FEW", 2), patch.object(texts, "_FEW_BYTES", 3):
+        table, numbers = numbered(words, size)
+    met = list(dict.fromkeys(words))
+
+    assert numbers == [met.index(word) for word in words]
+    assert table.all().tolist() == met
+
+
+@given(words=st.lists(TEXTS, max_size=80))
+def test_texts_are_sorted_by_code_points(words):
+    """As Python sorts them, with the place of each number."""
+    table, numbers = numbered(words, 100)
+    found, places = table.in_order()
+
+    assert found.tolist() == sorted(set(words))
+    assert found[places[np.array(numbers, dtype=np.int64)]].tolist() == words
+
+
+@pytest.mark.parametrize("shape", ["alike", "one begins the other", "numbers"])
+def test_many_texts_are_sorted(shape):
+    """Thousands that differ late, that begin one another, or that are spread evenly."""
+    made = {
+        "alike": [f"{'x' * 1000}{n:05d}" for n in range(3000)],
+        "one begins the other": ["ab" * n for n in range(2000)],
+        "numbers": [f"item {n * 7919 % 100_003}" for n in range(50_000)],
+    }[shape]
+    table, _ = numbered(made, len(made))
+
+    assert table.in_order()[0].tolist() == sorted(made)
+
+
+@given(values=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5), max_size=60))
+def test_integers_are_numbered_as_they_are_met(values):
+    """To the ends of their range, in a table that must grow."""
+    with patch.object(texts, "_FEW", 2):
+        table = NumberedIntegers()
+    numbers = table.numbers(np.array(values, dtype=np.int64))
+    met = list(dict.fromkeys(values))
+
+    assert numbers.tolist() == [met.index(value) for value in values]
+    assert table.all().tolist() == met
+
+
+@given(words=st.sets(TEXTS, max_size=30), sought=st.lists(TEXTS, max_size=30))
+def test_texts_are_found(words, sought):
+    """Where they stand, or that they do not, with machine code and without."""
+    among, listed = in_order(sorted(words)), objects([*sought, *words])
+    found = places_of(listed, among)
+    with plainly():
+        plain = places_of(listed, among)
+
+    assert found.tolist() == plain.tolist()
+    assert found.tolist() == [sorted(words).index(word) if word in words else -1 for word in listed.tolist()]
+
+
+def test_without_machine_code_nothing_is_numbered():
+    """It is refused, not done in another way: whoever numbers asks first."""
+    with plainly(), pytest.raises(RuntimeError, match="machine code"):
+        NumberedIntegers().numbers(np.zeros(1, dtype=np.int64))
