@@ -21,6 +21,12 @@
 #endif
 
 #define API __attribute__((visibility("default")))
+/* Compiled twice, the second time for machines that take four doubles at once: each operation is rounded as before. */
+#if defined(__x86_64__) && defined(__GLIBC__)
+#define CLONED __attribute__((target_clones("avx2", "default")))
+#else
+#define CLONED
+#endif
 
 /* ---- encoded pairs: engines/duckdb/pairs.py ---- */
 
@@ -72,12 +78,26 @@ API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_
 
 /* ---- clipped sums: engines/clipping.py ---- */
 
-/* `limits` ascend within each segment; those of segment s are limits[firsts[s]] up to limits[firsts[s + 1]]. */
-API void hush_losses(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *squares,
-                     const int32_t *of_item, int64_t segments, const int64_t *firsts, const int64_t *limits,
-                     int64_t unit, int64_t grain, double below_one, int64_t *sums, int64_t *lost)
+/* Sums of so many doubles, each a whole number up to 2^41, are exact. */
+#define EXACT 2048
+
+static void flush(int64_t clips, double *parts, int64_t *lost)
 {
-    int64_t least = INT64_MAX;
+    for (int64_t clip = 0; clip < clips; clip++) {
+        lost[clip] += (int64_t)parts[clip];
+        parts[clip] = 0;
+    }
+}
+
+/* `limits` ascend within each segment; those of segment s are limits[firsts[s]] up to limits[firsts[s + 1]]. They are
+ * whole numbers below 2^62; `parts` has room for one number of each, and is zero. */
+CLONED API void hush_losses(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *squares,
+                            const int32_t *of_item, int64_t segments, const int64_t *firsts, const int64_t *limits,
+                            const double *wide, int64_t unit, int64_t grain, double below_one, int64_t *sums,
+                            double *parts, int64_t *lost)
+{
+    const double all = (double)(unit + grain), one = (double)unit, few = (double)grain;
+    int64_t least = INT64_MAX, added = 0;
     for (int64_t clip = 0; clip < firsts[segments]; clip++)
         if (limits[clip] < least)
             least = limits[clip];
@@ -92,15 +112,36 @@ API void hush_losses(int64_t people, const int64_t *offsets, const int32_t *ids,
         for (int64_t pair = first; pair < last; pair++)
             sums[of_item[ids[pair]]] += squares[ids[pair]];
         norm = 0;
+        int64_t before = -1;
+        double loss = 0;
         for (int64_t segment = 0; segment < segments; segment++) {
+            const int64_t clips = firsts[segment], end = firsts[segment + 1];
             norm += sums[segment];
             const double whole = (double)norm;
-            for (int64_t clip = firsts[segment]; clip < firsts[segment + 1] && norm > limits[clip]; clip++) {
-                const double kept = floor(sqrt((double)limits[clip] / whole) * below_one * (double)unit);
-                lost[clip] += unit + grain - (kept < (double)grain ? grain : (int64_t)kept);
+            int64_t over = clips;
+            while (over < end && limits[over] < norm)
+                over++;
+            if (over == clips)
+                continue;
+            /* Where neither changed, as in most segments of a short list, the loss is as before. */
+            if (end - clips == 1 && sums[segment] == 0 && limits[clips] == before) {
+                parts[clips] += loss;
+                continue;
             }
+            for (int64_t clip = clips; clip < over; clip++) {
+                const double kept = floor(sqrt(wide[clip] / whole) * below_one * one);
+                parts[clip] += all - (kept < few ? few : kept);
+            }
+            before = limits[clips];
+            loss = floor(sqrt(wide[clips] / whole) * below_one * one);
+            loss = all - (loss < few ? few : loss);
+        }
+        if (++added == EXACT) {
+            flush(firsts[segments], parts, lost);
+            added = 0;
         }
     }
+    flush(firsts[segments], parts, lost);
 }
 
 API void hush_clipped(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *amplitudes,
@@ -118,11 +159,19 @@ API void hush_clipped(int64_t people, const int64_t *offsets, const int32_t *ids
         }
         const double factor = sqrt((double)limit / (double)norm) * below_one;
         for (int64_t pair = first; pair < last; pair++)
-            total[ids[pair]] += (int64_t)floor((double)amplitudes[ids[pair]] * factor);
+            total[ids[pair]] += (int64_t)((double)amplitudes[ids[pair]] * factor);
     }
 }
 
 /* ---- bounded lists: engines/bounding.py ---- */
+
+API void hush_count_wanted(int64_t pairs, const int32_t *ids, const uint8_t *wanted, int64_t *found)
+{
+    int64_t count = 0;
+    for (int64_t pair = 0; pair < pairs; pair++)
+        count += wanted[ids[pair]];
+    *found = count;
+}
 
 API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *allowed,
                            uint8_t *keep, int64_t *held)

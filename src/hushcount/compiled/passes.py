@@ -80,10 +80,12 @@ def losses(rows: tuple[Int64s, Ints], tables: Segments, *, below_one: float) -> 
     segments = int(tables.of_clip.max()) + 1
     firsts = np.searchsorted(tables.of_clip[order], np.arange(segments + 1))
     lost, sums = np.zeros(len(order), dtype=np.int64), np.empty(segments, dtype=np.int64)
+    limits = tables.limits[order]
     call(
         *(found.hush_losses, *_people(rows), read(tables.squares), read(tables.of_item, np.int32)),
-        *(ctypes.c_int64(segments), read(firsts), read(tables.limits[order])),
-        *(ctypes.c_int64(tables.unit), ctypes.c_int64(tables.grain), ctypes.c_double(below_one), sums, lost),
+        *(ctypes.c_int64(segments), read(firsts), read(limits), limits.astype(np.float64)),
+        *(ctypes.c_int64(tables.unit), ctypes.c_int64(tables.grain), ctypes.c_double(below_one)),
+        *(sums, np.zeros(len(order)), lost),
     )
     told = np.empty_like(lost)
     told[order] = lost
@@ -100,6 +102,15 @@ def clipped(rows: tuple[Int64s, Ints], amplitudes: Int64s, *, limit: int, below_
         *(ctypes.c_int64(limit), ctypes.c_double(below_one), total),
     )
     return total
+
+
+def count_wanted(ids: Ints, wanted: Bools) -> int | None:
+    """As `engines.bounding.count_wanted`."""
+    if (found := library()) is None:
+        return None
+    count = np.empty(1, dtype=np.int64)
+    call(found.hush_count_wanted, ctypes.c_int64(len(ids)), read(ids, np.int32), read(wanted), count)
+    return int(count[0])
 
 
 def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> Int64s | None:

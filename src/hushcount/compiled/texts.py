@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,8 +27,8 @@ class _Numbered:
     """
 
     def __init__(self) -> None:
-        # Whatever it is, no number depends on it.
-        self._seed = ctypes.c_uint64(int.from_bytes(os.urandom(8), "little"))
+        # Python seeds its own hash in each process, against texts that are made to collide. No number depends on it.
+        self._seed = ctypes.c_uint64(hash("a seed of this process") & (2**64 - 1))
         self._sizes = np.array([0, 0, _FEW, _FEW_BYTES], dtype=np.int64)
         self._slots = np.zeros(2 * _FEW, dtype=np.uint64)
 

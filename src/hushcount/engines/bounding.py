@@ -45,6 +45,12 @@ def _keep_allowed_in_numpy(offsets: Int64s, ids: _Int32s, *, allowed: _Bools, ke
     return held
 
 
+def count_wanted(ids: _Int32s, wanted: _Bools) -> int:
+    """How many pairs have one of the wanted items."""
+    found = passes.count_wanted(ids, wanted)
+    return int(np.count_nonzero(wanted.take(ids))) if found is None else found
+
+
 def items_of(offsets: Int64s, ids: _Int32s, *, people: Int64s, n_items: int) -> _Bools:
     """Which items some people hold, allowed or not."""
     found = np.zeros(n_items, dtype=np.bool_)

@@ -106,7 +106,8 @@ class MemoryIncidence:
         if order not in {"key", "frequency"}:
             raise InvalidParameter("order", order, '"key" or "frequency"')
         everybody = self.whole()
-        keep, held = everybody.bounded(bound, self._limit(bound), items=self.items, allowed=self._allowed(bound))
+        limit, allowed = _limit(self.items, bound), _allowed(self.items, bound)
+        keep, held = everybody.bounded(bound, limit, items=self.items, allowed=allowed)
         people = np.flatnonzero(held)
         people = people[
             _order(everybody.users, people, hashed(everybody.users, people, salt=bound.salt, role=b"order"))
@@ -134,7 +135,8 @@ class MemoryIncidence:
         for portion in self.portions:
             kept: slice | Bools = slice(None)
             if bound is not None:
-                kept, _ = portion.bounded(bound, self._limit(bound), items=self.items, allowed=self._allowed(bound))
+                limit, allowed = _limit(self.items, bound), _allowed(self.items, bound)
+                kept, _ = portion.bounded(bound, limit, items=self.items, allowed=allowed)
             # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
             often = None if cap == 1 else np.minimum(portion.times[kept], cap)
             found = np.bincount(portion.ids[kept], weights=often, minlength=len(self.items))
@@ -157,19 +159,19 @@ class MemoryIncidence:
 
     def held(self, listed: Items) -> int:
         """How many pairs of a person and a listed item there are."""
-        wanted = self._listed(listed)
+        wanted = _on(listed, self.items)
         return sum(portion.among(wanted) for portion in self.portions)
 
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
-        tables = clipping.segments(ranked, clips, self._ranks(ranked), unit=unit)
+        tables = clipping.segments(ranked, clips, _ranks(ranked, self.items), unit=unit)
         return added_up(portion.losses(tables) for portion in self.portions)
 
     def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
         """For each of the first ranked items, the sum of what people add to it under a clip."""
         clipping.check_clip(ranked, clip)
         clipping.check_sums(ranked, self.people)
-        ranks = self._ranks(ranked)
+        ranks = _ranks(ranked, self.items)
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
         total = added_up(portion.clipped(amplitudes, clip.radius) for portion in self.portions)
@@ -193,36 +195,9 @@ class MemoryIncidence:
             times=np.concatenate([part.times for part in parts]),
         )
 
-    def _ranks(self, ranked: Ranked) -> Int64s:
-        """For each item which of the ranked ones it is; -1 for none."""
-        ranks = np.full(len(self.items), -1, dtype=np.int64)
-        places = places_of(ranked.items, self.items)
-        ranks[places[places >= 0]] = np.flatnonzero(places >= 0)
-        return ranks
-
-    def _listed(self, listed: Items) -> Bools:
-        """Which items are on a list."""
-        found = np.zeros(len(self.items), dtype=np.bool_)
-        places = places_of(listed, self.items)
-        found[places[places >= 0]] = True
-        return found
-
-    def _allowed(self, bound: Bound) -> Bools:
-        """Which items may stay, whatever the bound on their number."""
-        allowed = np.ones(len(self.items), dtype=np.bool_)
-        if bound.only is not None:
-            allowed &= self._listed(bound.only)
-        if bound.without is not None:
-            allowed &= ~self._listed(bound.without)
-        return allowed
-
-    def _limit(self, bound: Bound) -> int:
-        role_keys(bound.salt, b"person")  # refuses a salt that is none, also where nobody is over the bound
-        return min(whole("max_items", bound.max_items, most=LARGEST), len(self.items) + 1)
-
     def _added(self, bound: Bound, table: Callable[[Int64s], Int64s]) -> tuple[Int64s, Bools]:
         """For each item the sum of what its people add, a row of a table of the lengths of their bounded lists."""
-        limit, allowed = self._limit(bound), self._allowed(bound)
+        limit, allowed = _limit(self.items, bound), _allowed(self.items, bound)
         totals, seen = list[Int64s](), np.zeros(len(self.items), dtype=np.bool_)
         for portion in self.portions:
             keep, held = portion.bounded(bound, limit, items=self.items, allowed=allowed)
@@ -272,6 +247,37 @@ def encoded_incidence(*, items: Items, offsets: Int64s, ids: _Integers, users: C
     if len(person) != n_people or len(people) != n_people or len(things) != len(items) or bool(np.any(item < 0)):
         raise InvalidInput("users and items must be known and distinct, with one user for each list")
     return _deduplicated(people, things, np.repeat(person, np.diff(offsets)), item[ids])
+
+
+def _ranks(ranked: Ranked, items: SortedTexts) -> Int64s:
+    """For each item which of the ranked ones it is; -1 for none."""
+    ranks = np.full(len(items), -1, dtype=np.int64)
+    places = places_of(ranked.items, items)
+    ranks[places[places >= 0]] = np.flatnonzero(places >= 0)
+    return ranks
+
+
+def _on(listed: Items, items: SortedTexts) -> Bools:
+    """Which items are on a list."""
+    found = np.zeros(len(items), dtype=np.bool_)
+    places = places_of(listed, items)
+    found[places[places >= 0]] = True
+    return found
+
+
+def _allowed(items: SortedTexts, bound: Bound) -> Bools:
+    """Which items may stay, whatever the bound on their number."""
+    allowed = np.ones(len(items), dtype=np.bool_)
+    if bound.only is not None:
+        allowed &= _on(bound.only, items)
+    if bound.without is not None:
+        allowed &= ~_on(bound.without, items)
+    return allowed
+
+
+def _limit(items: SortedTexts, bound: Bound) -> int:
+    role_keys(bound.salt, b"person")  # refuses a salt that is none, also where nobody is over the bound
+    return min(whole("max_items", bound.max_items, most=LARGEST), len(items) + 1)
 
 
 def places_of(listed: Items, among: SortedTexts) -> Int64s:

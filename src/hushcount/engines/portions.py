@@ -81,7 +81,7 @@ class Portion:
 
     def among(self, wanted: Bools) -> int:
         """How many pairs have one of the wanted items."""
-        return sum(self.in_halves(lambda _, rows: int(np.count_nonzero(wanted.take(self.ids[rows[0] : rows[-1]])))))
+        return sum(self.in_halves(lambda _, rows: bounding.count_wanted(self.ids[rows[0] : rows[-1]], wanted)))
 
     def losses(self, tables: Segments) -> Int64s:
         """What each clip takes away."""

@@ -127,6 +127,15 @@ def test_bounded_lists(lists, barred, limit, hashes, weights):
     assert same(bounded)
 
 
+@given(ids=st.lists(st.integers(0, ITEMS - 1), max_size=40), wanted=st.sets(st.integers(0, ITEMS - 1)))
+def test_wanted_pairs(ids, wanted):
+    """However many there are."""
+    listed = np.array([item in wanted for item in range(ITEMS)])
+    found, plain = both(lambda: bounding.count_wanted(np.array(ids, dtype=np.int32), listed))
+
+    assert found == plain == sum(item in wanted for item in ids)
+
+
 def test_a_part_of_the_people():
     """Two threads take two halves: offsets need not begin at zero, and nothing outside is touched."""
     offsets, ids = rows([[1, 2], [0, 2, 3], [4]])

@@ -56,8 +56,26 @@ class TextColumn:
 Column: TypeAlias = Int64s | TextColumn
 
 
-def batches(capsule: _Capsule, kinds: tuple[type, ...]) -> Iterator[tuple[Column, ...]]:
-    """The columns of each batch of a stream, without missing values; each is gone when the next is asked for.
+class Batch:
+    """Some rows: `with batch as columns:`, without missing values, which are gone when that ends."""
+
+    def __init__(self, array: _Array, kinds: tuple[type, ...]) -> None:
+        self._array, self._kinds = array, kinds
+
+    def __enter__(self) -> tuple[Column, ...]:
+        return tuple(_column(self._array.children[n].contents, kind) for n, kind in enumerate(self._kinds))
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Let go of the rows; once more does nothing."""
+        if self._array.release:
+            _RELEASE(self._array.release)(ctypes.addressof(self._array))
+
+
+def batches(capsule: _Capsule, kinds: tuple[type, ...]) -> Iterator[Batch]:
+    """The batches of a stream.
 
     Args:
         capsule: what `__arrow_c_stream__` gave.
@@ -68,16 +86,13 @@ def batches(capsule: _Capsule, kinds: tuple[type, ...]) -> Iterator[tuple[Column
     place = get_pointer(capsule, b"arrow_array_stream")
     stream = _Stream.from_address(place)
     while True:
-        batch = _Array()
+        array = _Array()
         # Other threads run meanwhile.
-        if stream.get_next(place, ctypes.addressof(batch)):
+        if stream.get_next(place, ctypes.addressof(array)):
             raise _failure(stream.get_last_error(place))
-        if not batch.release:
+        if not array.release:
             return
-        try:
-            yield tuple(_column(batch.children[n].contents, kind) for n, kind in enumerate(kinds))
-        finally:
-            _RELEASE(batch.release)(ctypes.addressof(batch))
+        yield Batch(array, kinds)
 
 
 def _column(array: _Array, kind: type) -> Column:

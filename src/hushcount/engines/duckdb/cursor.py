@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -38,8 +39,20 @@ class Cursor:
         return {name: np.asarray(values) for name, values in arrays.items()}
 
     def batches(self, sql: str, parameters: list[object], kinds: tuple[type, ...]) -> Iterator[tuple[Column, ...]]:
-        """An answer batch by batch, as `arrow.batches` says; it has no missing values."""
+        """The columns of an answer, some rows after the other, as `arrow.batches` says; it has no missing values.
+
+        While one batch is worked on, the next is made by another core. Its columns are gone when the next is asked for.
+        """
         stream = attempt(self.source, lambda: self.own.sql(sql, params=parameters).__arrow_c_stream__())
         found = batches(stream, kinds)
-        while (batch := attempt(self.source, lambda: next(found, None))) is not None:
-            yield batch
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            waiting = ahead.submit(next, found, None)
+            try:
+                while (batch := attempt(self.source, waiting.result)) is not None:
+                    with batch as columns:
+                        waiting = ahead.submit(next, found, None)
+                        yield columns
+            finally:
+                # If nobody wants the rest.
+                if waiting.exception() is None and (batch := waiting.result()) is not None:
+                    batch.release()

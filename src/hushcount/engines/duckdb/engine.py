@@ -94,7 +94,8 @@ def open_duckdb(
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
         loaded = load(connection, recognised, copying)
-        return DuckdbEngine(connection, loaded, folder, Room(rows=_most_rows(connection), folder=path))
+        room = Room(rows=_most_rows(connection), folder=path)
+        return DuckdbEngine(connection, loaded, folder, room=room)
     except BaseException:
         # Also for an interrupt: nothing of it stays on the disk.
         _close(connection, folder, None)
@@ -123,7 +124,7 @@ def _close(connection: _Connection | None, folder: PrivateFolder, files: HeldFil
 class DuckdbEngine:
     """One source, opened by `open_duckdb`."""
 
-    def __init__(self, connection: _Connection, loaded: Loaded, folder: PrivateFolder, room: Room) -> None:
+    def __init__(self, connection: _Connection, loaded: Loaded, folder: PrivateFolder, *, room: Room) -> None:
         self._connection, self._loaded, self._source = connection, loaded, loaded.source
         self._room = room
         self._fingerprints: dict[bytes, str] = {}
