@@ -57,13 +57,26 @@ def load(file: Path) -> MemoryIncidence:
     return encoded_incidence(items=items, offsets=np.append(starts, len(pairs["id"])), ids=pairs["id"])
 
 
-def plain_query(file: Path) -> None:
-    """What anyone without privacy would ask: people per item, largest first."""
+def write_log(folder: Path, pairs: int, *, items: int) -> Path:
+    """A Parquet log of about so many distinct pairs: items by Zipf's law, lists of about 29 by Pareto's, 1.5."""
+    chance = np.random.default_rng(7)
+    file = folder / f"log-{pairs}-{items}.parquet"
+    weights = np.cumsum(np.arange(1, items + 1) ** -1.0)
     with duckdb.connect() as connection:
-        connection.execute(
-            "SELECT item, count(DISTINCT user) FROM read_parquet($file) GROUP BY item ORDER BY 2 DESC",
-            {"file": str(file)},
-        ).fetchnumpy()
+        connection.execute("CREATE TABLE log (user INTEGER, item VARCHAR)")
+        done, first = 0, 0
+        while done < pairs:
+            people = min(200_000, 1 + (pairs - done) // 20)
+            lengths = np.minimum(12 * (1 + chance.pareto(1.5, people)), 10_000).astype(np.int64)
+            user = np.repeat(np.arange(first, first + people, dtype=np.int32), lengths)
+            rank = np.searchsorted(weights, chance.random(len(user)) * weights[-1])
+            connection.register("part", {"user": user, "rank": rank})
+            connection.execute("INSERT INTO log SELECT DISTINCT user, 'item ' || rank FROM part")
+            connection.unregister("part")
+            first += people
+            done = int(connection.execute("SELECT count(*) FROM log").fetchall()[0][0])
+        connection.execute(f"COPY log TO '{file}' (FORMAT parquet)")
+    return file
 
 
 def _names(count: int) -> Items:

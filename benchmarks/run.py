@@ -11,6 +11,7 @@ import os
 import platform
 import time
 
+import growth
 import histograms
 import install
 import numpy as np
@@ -23,7 +24,7 @@ from report import Effort
 
 SECTIONS = {
     "ratios": product.measure_ratios,
-    "growth": product.measure_growth,
+    "growth": growth.measure,
     "noise": samplers.measure,
     "vocab": unions.measure,
     "query": unions.measure_beside_plain_query,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from logs import data_folder, generated, load, plain_query
+from logs import data_folder, generated, load
+from plain import duckdb_query
 from report import Effort, lasting, rate, show
 
 from hushcount.engines.incidence import MemoryIncidence
@@ -64,7 +65,7 @@ def measure_beside_plain_query(effort: Effort) -> None:
     rows = []
     for name in REAL:
         file = folder / f"{name}.parquet"
-        plain = effort.best(lambda path=file: plain_query(path))  # type: ignore[misc]
+        plain = effort.best(lambda path=file: duckdb_query(path))  # type: ignore[misc]
         log = load(file)
         histogram, facts = log.histogram(), Facts(max_items=MAX_ITEMS, k=50)
         rows.append((f"{name}: plain query in DuckDB", lasting(plain), "1.00"))

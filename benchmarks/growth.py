@@ -1,0 +1,111 @@
+"""How time and memory grow with the log: each question at three sizes, with few items and with many.
+
+Plain queries of DuckDB, Polars and pandas stand beside. Each is run in a process of its own, start-up of the library
+included, three times; the shortest counts, and the most memory. What needs more memory than this machine has is left
+out, with a dash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+from logs import write_log
+from plain import PLAIN
+from product import ASKED, ask
+from report import Effort, show
+
+SIZES = (1_000_000, 10_000_000, 100_000_000)
+# Few items, and many: so many of the rows for each item.
+_FEW, _MANY = 1_000, 8
+_QUESTIONS = ("count", "count, pcr", "top", "vocab")
+# pandas holds every text as an object of Python's, about a hundred bytes for a row.
+_PANDAS_BYTES = 150
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """One thing at one size: seconds, and gigabytes at most."""
+
+    seconds: float
+    memory: float
+
+
+def measure(effort: Effort) -> None:
+    """Print a table for few items and one for many."""
+    with tempfile.TemporaryDirectory() as made:
+        for title, items_of in (("few items", lambda _: _FEW), ("many items", lambda rows: rows // _MANY)):
+            found = {}
+            for full in SIZES:
+                rows = effort.size(full)
+                file = write_log(Path(made), rows, items=max(_FEW, items_of(rows)))
+                found[rows] = {name: best_of(file, name, effort.repeats) for name in (*PLAIN, *_QUESTIONS)}
+                file.unlink()
+            _show(title, found)
+
+
+def _show(title: str, found: dict[int, dict[str, Measured | None]]) -> None:
+    rows = []
+    for size, measured in found.items():
+        known = {name: one for name, one in measured.items() if one is not None}
+        best = min(known[name].seconds for name in PLAIN if name in known)
+        rows.append([f"{size / 1e6:g} M rows", *(_told(measured[name], best) for name in measured)])
+    names = next(iter(found.values()))
+    show(f"Growth, {title}: seconds, ratio to the fastest plain query, memory", ["", *names], rows)
+
+
+def _told(one: Measured | None, best: float) -> str:
+    return "-" if one is None else f"{one.seconds:.2f} s, {one.seconds / best:.2f}, {one.memory:.2f} GB"
+
+
+def best_of(file: Path, name: str, repeats: int) -> Measured | None:
+    """Each in a process of its own, one after the other."""
+    if name == "pandas" and _rows(file) * _PANDAS_BYTES > _free_memory():
+        return None
+    runs = [_alone(file, name) for _ in range(repeats)]
+    return Measured(seconds=min(run.seconds for run in runs), memory=max(run.memory for run in runs))
+
+
+def _alone(file: Path, name: str) -> Measured:
+    words = [sys.executable, str(Path(__file__)), str(file), name]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603  our own words
+    seconds, memory = map(float, done.stdout.split())
+    return Measured(seconds=seconds, memory=memory)
+
+
+def _rows(file: Path) -> int:
+    with duckdb.connect() as connection:
+        return int(connection.execute("SELECT count(*) FROM read_parquet(?)", [str(file)]).fetchall()[0][0])
+
+
+def _free_memory() -> int:
+    told = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in told if line.startswith("MemAvailable"))
+
+
+def _main() -> None:
+    """Run one thing once, and tell its seconds and the most memory of this process in gigabytes."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", type=Path)
+    parser.add_argument("name")
+    said = parser.parse_args()
+    begun = time.perf_counter()
+    if said.name in PLAIN:
+        PLAIN[said.name](said.file)
+    else:
+        _, question, options, _ = next(asked for asked in ASKED if asked[0] == said.name)
+        ask(said.file, question, options)
+    spent = time.perf_counter() - begun
+    # Of this program alone: getrusage also counts what its parent held when it started it.
+    peak = next(line for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines() if "VmHWM" in line)
+    print(spent, int(peak.split()[1]) / 2**20)
+
+
+if __name__ == "__main__":
+    _main()
