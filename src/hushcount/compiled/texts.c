@@ -9,6 +9,7 @@
 
 #define API __attribute__((visibility("default")))
 #define ROWS 16
+#define AHEAD 64
 
 static inline uint64_t mixed(uint64_t state, uint64_t word)
 {
@@ -50,13 +51,20 @@ static inline void put(uint64_t mask, uint64_t *slots, uint64_t hash, int64_t nu
 API void hush_number_texts(int64_t rows, const uint8_t *bytes, const int64_t *offsets, uint64_t seed, uint64_t mask,
                            uint64_t *slots, int64_t *sizes, int64_t *edges, uint8_t *buffer, int32_t *numbers)
 {
-    uint64_t hashes[ROWS];
+    uint64_t hashes[AHEAD];
     sizes[0] = 0;
-    for (int64_t first = 0; first < rows; first += ROWS) {
-        const int64_t last = first + ROWS < rows ? first + ROWS : rows;
+    for (int64_t first = 0; first < rows; first += AHEAD) {
+        const int64_t last = first + AHEAD < rows ? first + AHEAD : rows;
         for (int64_t row = first; row < last; row++) {
             hashes[row - first] = hash_of(bytes + offsets[row], offsets[row + 1] - offsets[row], seed);
             __builtin_prefetch(slots + (hashes[row - first] & mask));
+        }
+        /* Tables of millions of texts lie in memory and not in a cache: what a row needs is asked for ahead of it. */
+        for (int64_t row = first; row < last; row++)
+            __builtin_prefetch(edges + (uint32_t)slots[hashes[row - first] & mask]);
+        for (int64_t row = first; row < last; row++) {
+            const uint32_t number = (uint32_t)slots[hashes[row - first] & mask];
+            __builtin_prefetch(buffer + edges[number ? number - 1 : 0]);
         }
         for (int64_t row = first; row < last; row++) {
             const uint8_t *const text = bytes + offsets[row];
@@ -90,8 +98,16 @@ API void hush_number_texts(int64_t rows, const uint8_t *bytes, const int64_t *of
 API void hush_place_texts(int64_t texts, const uint8_t *buffer, const int64_t *edges, uint64_t seed, uint64_t mask,
                           uint64_t *slots)
 {
-    for (int64_t text = 0; text < texts; text++)
-        put(mask, slots, hash_of(buffer + edges[text], edges[text + 1] - edges[text], seed), text);
+    uint64_t hashes[AHEAD];
+    for (int64_t first = 0; first < texts; first += AHEAD) {
+        const int64_t last = first + AHEAD < texts ? first + AHEAD : texts;
+        for (int64_t text = first; text < last; text++) {
+            hashes[text - first] = hash_of(buffer + edges[text], edges[text + 1] - edges[text], seed);
+            __builtin_prefetch(slots + (hashes[text - first] & mask), 1);
+        }
+        for (int64_t text = first; text < last; text++)
+            put(mask, slots, hashes[text - first], text);
+    }
 }
 
 /* As hush_number_texts; integers take no bytes. */
@@ -145,14 +161,22 @@ static int before(const struct texts *all, int32_t one, int32_t other)
                     edges[other + 1] - edges[other]) < 0;
 }
 
+/* By their words, and by all that they are where these are equal. */
 static void sort_few(struct texts *all, int64_t low, int64_t high)
 {
     for (int64_t next = low + 1; next < high; next++) {
         const int32_t text = all->order[next];
+        const uint64_t word = all->words[next];
         int64_t place = next;
-        for (; place > low && before(all, text, all->order[place - 1]); place--)
+        for (; place > low; place--) {
+            const uint64_t other = all->words[place - 1];
+            if (word > other || (word == other && !before(all, text, all->order[place - 1])))
+                break;
             all->order[place] = all->order[place - 1];
+            all->words[place] = other;
+        }
         all->order[place] = text;
+        all->words[place] = word;
     }
 }
 
@@ -161,6 +185,11 @@ static int look(struct texts *all, int64_t low, int64_t high, int64_t depth)
 {
     int more = 0;
     for (int64_t place = low; place < high; place++) {
+        /* Texts lie anywhere in memory: they are asked for ahead. */
+        if (place + 2 * ROWS < high)
+            __builtin_prefetch(all->edges + all->order[place + 2 * ROWS]);
+        if (place + ROWS < high)
+            __builtin_prefetch(all->buffer + all->edges[all->order[place + ROWS]] + depth);
         const int64_t start = all->edges[all->order[place]], left = all->edges[all->order[place] + 1] - start - depth;
         uint64_t word = 0;
         if (left > 0)
@@ -255,6 +284,10 @@ API void hush_lay_texts(int64_t texts, const uint8_t *buffer, const int64_t *edg
                         int64_t *new_edges)
 {
     for (int64_t place = 0; place < texts; place++) {
+        if (place + 2 * ROWS < texts)
+            __builtin_prefetch(edges + order[place + 2 * ROWS]);
+        if (place + ROWS < texts)
+            __builtin_prefetch(buffer + edges[order[place + ROWS]]);
         const int64_t start = edges[order[place]], length = edges[order[place] + 1] - start;
         memcpy(laid + new_edges[place], buffer + start, (size_t)length);
         new_edges[place + 1] = new_edges[place] + length;

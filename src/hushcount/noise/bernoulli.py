@@ -37,6 +37,22 @@ def accept(draws: Draws, probability: Floats, judge: Judge, *, number: int = 0) 
     return surely
 
 
+def accept_likely(
+    draws: Draws, most: Floats, some: Callable[[npt.NDArray[np.int64]], Bools], *, number: int = 0
+) -> Bools:
+    """As `accept`, looking closely at those rows only whose uniform number does not exceed `most`.
+
+    Of millions of rows nearly all have a tiny probability, and to be told so costs less than to compute it. `most` is
+    no smaller than any double that approximates the row's p as in `accept`; `some` accepts the rows of these numbers,
+    by the same draws.
+    """
+    first = draws.words(number).astype(np.float64) * 2.0**-64
+    rows = np.flatnonzero(first <= most * (1 + 4 * RELATIVE) + 4 * ABSOLUTE)
+    accepted = np.zeros(len(draws), dtype=np.bool_)
+    accepted[rows] = some(rows)
+    return accepted
+
+
 def _below(draws: Draws, row: int, number: int, judge: Judge) -> bool:
     for depth in count(1):
         least, most = uniform.enclose(draws, row, number=number, depth=depth)

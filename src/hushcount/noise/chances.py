@@ -13,8 +13,8 @@ import numpy as np
 
 from hushcount.errors import InvalidInput
 from hushcount.model.inputs import Int64s
-from hushcount.noise.bernoulli import Bools, Floats, accept
-from hushcount.noise.coins import KearnsSaul
+from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely
+from hushcount.noise.coins import KearnsSaul, most_likely
 from hushcount.noise.enclosures import Interval
 from hushcount.noise.source import Draws
 
@@ -65,15 +65,18 @@ class Ladders:
     def toss(self, draws: Draws, weights: Int64s) -> Bools:
         """For each row of weights, exactly Bernoulli(the largest of its chances)."""
         by_table, curve = self.by_table(weights), self._curve
-        on_curve = curve.probability((curve.threshold - weights[:, -1] / curve.unit) / curve.scale)
+        gap = (curve.threshold - weights[:, -1] / curve.unit) / curve.scale
         cut, scale = Fraction(self.threshold), Fraction(self.stddev)
 
-        def judge(row: int, digits: int) -> Interval:
-            exact = Fraction(float(by_table[row]))
-            low, high = curve.judge((cut - Fraction(int(weights[row, -1]), self.unit)) / scale, digits)
-            return max(exact, low), max(exact, high)
+        def some(rows: Int64s) -> Bools:
+            def judge(row: int, digits: int) -> Interval:
+                exact = Fraction(float(by_table[rows[row]]))
+                low, high = curve.judge((cut - Fraction(int(weights[rows[row], -1]), self.unit)) / scale, digits)
+                return max(exact, low), max(exact, high)
 
-        return accept(draws, np.maximum(by_table, on_curve), judge)
+            return accept(draws.at(rows), np.maximum(by_table[rows], curve.probability(gap[rows])), judge)
+
+        return accept_likely(draws, np.maximum(by_table, most_likely(curve, gap)), some)
 
     def by_table(self, weights: Int64s) -> Floats:
         """The largest chance that the tables alone give each row; zero where there is no table."""
