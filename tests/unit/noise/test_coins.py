@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hushcount.noise import coins, enclosures
-from hushcount.noise.coins import Gaussian, toss
+from hushcount.noise.coins import Gaussian, KearnsSaul, Laplace, most_likely, toss
+from hushcount.noise.source import SeededSource
 from tests.unit.noise.scripted import LAST, SECOND, Scripted
 
 LAW = Gaussian(unit=1, scale=2.0, threshold=20.0)
@@ -47,3 +48,47 @@ def test_a_judge_that_took_it_for_one_would_be_caught(monkeypatch):
     monkeypatch.setattr(coins.Gaussian, "judge", lambda *_: (Fraction(9, 10), Fraction(9, 10)))
 
     assert toss(Scripted({0: [LAST], SECOND: [0]}), np.array([10**6]), LAW).tolist() == [False]
+
+
+LAWS = [law(unit=1 << 30, scale=3.0, threshold=40.0) for law in (Gaussian, Laplace, KearnsSaul)]
+
+
+def many_weights():
+    """Weights of twenty thousand items: nearly all rare, some near the threshold, a few far above it."""
+    chance = np.random.default_rng(11)
+    people = np.concatenate([chance.integers(0, 5, 15_000), chance.integers(20, 60, 4_900), [10**6] * 100])
+    return people * (1 << 30) + chance.integers(0, 1 << 29, len(people))
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_table_tells_no_probability_too_small(law):
+    """Whatever the gap: a row that it leaves out could not have come up."""
+    gap = np.concatenate([(law.threshold - many_weights() / law.unit) / law.scale, np.linspace(-50, 200, 10_001)])
+
+    assert bool(np.all(most_likely(law, gap) >= law.probability(gap)))
+    # And most rare items are told to be rare, or nothing would be saved.
+    assert np.mean(most_likely(law, gap)[:15_000] < 0.01) > 0.99
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_coins_of_many_items_are_those_of_few(law):
+    """Of few items each is looked at closely; together with many others the same ones are kept."""
+    values, source = many_weights(), SeededSource(5)
+    draws = source.draws("many", len(values))
+    parts = [np.arange(first, min(first + 4000, len(values))) for first in range(0, len(values), 4000)]
+    alone = np.concatenate([toss(draws.at(rows), values[rows], law) for rows in parts])
+    together = toss(draws, values, law)
+
+    assert together.tolist() == alone.tolist()
+    assert 100 < np.count_nonzero(together) < len(values) // 2
+
+
+def test_a_table_of_the_cell_itself_would_be_caught():
+    """Broken twin: the probability at the end of a gap's own cell is smaller than the gap's."""
+    gap = np.linspace(-8, 8, 5_000)
+    told = most_likely(LAWS[0], gap)
+    cell = np.minimum(((gap + 8) * ((4096 - 1) / 16)).astype(int) + 1, 4095)
+    twin = LAWS[0].probability(np.linspace(-8, 8, 4096))[cell]
+
+    assert bool(np.all(told >= LAWS[0].probability(gap)))
+    assert bool(np.any(twin < LAWS[0].probability(gap)))

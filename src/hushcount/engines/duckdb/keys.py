@@ -12,11 +12,10 @@ import numpy as np
 
 from hushcount.compiled.texts import Int32s
 from hushcount.model.inputs import Int64s
+from hushcount.model.texts import edges_of
 
 # A key is the number of a person and, in so many lower bits, that of an item.
 NUMBER_BITS = 32
-# Rows that are looked at together.
-_ROWS = 1 << 20
 # People are spread over so many files; each must fit into memory.
 _FILES = 64
 
@@ -43,49 +42,54 @@ class Keys:
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self._keys, self._used = np.empty(_ROWS, dtype=np.int64), 0
-        # A folder of its own, and the files in it, once there are any.
+        self._batches, self._held = list[Int64s](), 0
         self.spilled: Path | None = None
-        self._files: list[Path] = []
 
     def add(self, people: Int64s | Int32s, items: Int32s) -> None:
         """Rows of people and items by their numbers, none below zero."""
-        if self._used and self._used + len(items) > self._room.rows:
+        if self._held and self._held + len(items) > self._room.rows:
             self._spill()
-        if self._used + len(items) > len(self._keys):
-            self._keys.resize(2 * (self._used + len(items)), refcheck=False)
-        added = self._keys[self._used : self._used + len(items)]
-        added[:] = people
-        added <<= NUMBER_BITS
-        added |= items
-        self._used += len(items)
+        keys = people.astype(np.int64)
+        keys <<= NUMBER_BITS
+        keys |= items
+        self._batches.append(keys)
+        self._held += len(keys)
 
     def parts(self) -> Iterator[Int64s]:
         """The keys, once, in any order; in one part if they are in memory."""
-        if self._files:
-            self._spill()
-        keys, self._keys = self._keys, np.empty(0, dtype=np.int64)
-        if not self._files:
-            keys.resize(self._used, refcheck=False)
-            yield keys
-        del keys
-        for file in self._files:
-            part = np.fromfile(file, dtype=np.int64)
+        if self.spilled is None:
+            yield self._joined()
+            return
+        self._spill()
+        for file in self._files():
+            keys = np.fromfile(file, dtype=np.int64)
             file.unlink()
-            yield part
+            yield keys
+
+    def _joined(self) -> Int64s:
+        """All batches as one array; each goes when it is copied, so that memory does not hold all of them twice."""
+        keys, done = np.empty(self._held, dtype=np.int64), 0
+        self._batches.reverse()
+        while self._batches:
+            batch = self._batches.pop()
+            keys[done : done + len(batch)] = batch
+            done += len(batch)
+        return keys
 
     def _spill(self) -> None:
-        """Write all keys that are in memory to the files of their people."""
-        if not self._files:
+        """Append all keys that are in memory to the files of their people."""
+        if self.spilled is None:
             self.spilled = Path(tempfile.mkdtemp(dir=self._room.folder))
-            self._files = [self.spilled / f"keys-{number}" for number in range(_FILES)]
         with ExitStack() as stack:
-            files = [stack.enter_context(file.open("ab")) for file in self._files]
-            for first in range(0, self._used, _ROWS):
-                keys = self._keys[first : min(first + _ROWS, self._used)]
-                file = ((keys >> NUMBER_BITS) % _FILES).astype(np.uint8)
-                keys = keys[np.argsort(file, kind="stable")]
-                ends = np.cumsum(np.bincount(file, minlength=_FILES)).tolist()
-                for number, end in enumerate(ends):
-                    keys[ends[number - 1] if number else 0 : end].tofile(files[number])
-        self._used = 0
+            files = [stack.enter_context(file.open("ab")) for file in self._files()]
+            for keys in self._batches:
+                of_file = ((keys >> NUMBER_BITS) % _FILES).astype(np.uint8)
+                by_file = keys[np.argsort(of_file, kind="stable")]
+                edges = edges_of(np.bincount(of_file, minlength=_FILES)).tolist()
+                for file, start, end in zip(files, edges, edges[1:], strict=False):
+                    by_file[start:end].tofile(file)
+        self._batches, self._held = [], 0
+
+    def _files(self) -> list[Path]:
+        """One for each share of the people, in a folder of its own."""
+        return [] if self.spilled is None else [self.spilled / f"keys-{number}" for number in range(_FILES)]
