@@ -38,6 +38,10 @@ Stamp: TypeAlias = tuple[int, int, int, int, int]
 # taken a whole while after the last change, so that each later one shows.
 _TICKS = 20_000_000  # nanoseconds
 _DESCRIPTORS = Path("/proc/self/fd")
+# Digests that this process made, by where a file is and its stamp, so that it is not read anew for its version at each
+# opening. What they name is held against the bytes after these were counted, as ever.
+_DIGESTS: dict[tuple[str, Stamp], bytes] = {}
+_MOST_DIGESTS = 1024
 # A process may usually hold a thousand, and DuckDB opens each once more.
 _MOST_HELD = 256
 
@@ -171,9 +175,12 @@ class HeldFiles(StampedFiles):
         raise UnreadableSource(f"{self.name} cannot be read: {text}")
 
     def digests(self) -> list[bytes]:
-        """A digest of the decompressed bytes of each file; computed once."""
-        self.digest_by(lambda: [self.read(number, digest) for number in range(len(self.paths))])
+        """A digest of the decompressed bytes of each file; once in this process for a file that did not change."""
+        self.digest_by(lambda: [self._known(n) or self.read(n, digest) for n in range(len(self.paths))])
         return self._digests or []
+
+    def _known(self, number: int) -> bytes | None:
+        return _DIGESTS.get((str(self.paths[number]), self._stamps[number]))
 
     def check_bytes(self) -> None:
         """Refuse if the bytes are no longer those that were digested, whatever the stamps say.
@@ -182,6 +189,7 @@ class HeldFiles(StampedFiles):
         """
         if self._digests is not None and self._copies is None:
             if [self.read(number, digest) for number in range(len(self.paths))] != self._digests:
+                _DIGESTS.clear()
                 self._refuse()
             self.check()
 
@@ -192,6 +200,7 @@ class HeldFiles(StampedFiles):
                 found = compute()
                 self.check()
                 self._digests = found
+                _remember(self.paths, self._stamps, found)
 
     def version(self) -> str:
         """A digest of all bytes: the same for copies under other names, another one whenever a byte changes."""
@@ -208,6 +217,12 @@ class HeldFiles(StampedFiles):
 
     def _is_private(self) -> bool:
         return self._copies is not None
+
+
+def _remember(paths: tuple[Path, ...], stamps: list[Stamp], digests: list[bytes]) -> None:
+    if len(_DIGESTS) + len(paths) > _MOST_DIGESTS:
+        _DIGESTS.clear()
+    _DIGESTS.update(zip(zip(map(str, paths), stamps, strict=True), digests, strict=True))
 
 
 def met(files: StampedFiles) -> tuple[Met, ...]:

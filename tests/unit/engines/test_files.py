@@ -277,3 +277,33 @@ def test_broken_compression_is_refused(tmp_path, harm):
 
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_a_file_that_did_not_change_is_digested_once(tmp_path, monkeypatch):
+    """However often it is opened; after a change, and under another name, it is digested anew."""
+    path, read = write(tmp_path / "log.csv"), []
+    digest = files_module.digest
+    monkeypatch.setattr(files_module, "digest", lambda file: read.append(1) or digest(file))
+    first, again = held(path).version(), held(path).version()
+    once = len(read)
+    overwrite_in_place(path)
+    changed = held(path).version()
+    write(tmp_path / "copy.csv", AFTER)
+
+    assert (first == again, once) == (True, 1)
+    assert changed != first
+    assert held(tmp_path / "copy.csv").version() == changed
+    assert len(read) == 3
+
+
+def test_bytes_that_are_not_those_of_a_known_digest_are_refused_once(tmp_path, monkeypatch):
+    """A memory map may change a file without a new time: what was counted is digested, and the next opening as well."""
+    path = write(tmp_path / "log.csv")
+    held(path).digests()
+    monkeypatch.setattr(files_module, "digest", lambda _: b"as if somebody had written into a page of it")
+    opened = held(path)
+    opened.digests()
+
+    with pytest.raises(UnreadableSource, match=CHANGED):
+        opened.check_bytes()
+    assert held(path).digests() == [b"as if somebody had written into a page of it"]
