@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import duckdb
 from logs import write_log
@@ -37,20 +38,48 @@ class Measured:
     memory: float
 
 
+Found: TypeAlias = dict[int, dict[str, Measured | None]]
+
+
 def measure(effort: Effort) -> None:
-    """Print a table for few items and one for many."""
+    """Print a table for few items and one for many, and draw them where the documentation shows them."""
+    drawn = {}
     with tempfile.TemporaryDirectory() as made:
         for title, items_of in (("few items", lambda _: _FEW), ("many items", lambda rows: rows // _MANY)):
-            found = {}
+            drawn[title] = found = Found()
             for full in SIZES:
                 rows = effort.size(full)
                 file = write_log(Path(made), rows, items=max(_FEW, items_of(rows)))
                 found[rows] = {name: best_of(file, name, effort.repeats) for name in (*PLAIN, *_QUESTIONS)}
                 file.unlink()
             _show(title, found)
+    if effort.scale == 1:
+        draw(drawn, Path(__file__).parents[1] / "docs" / "speed.svg")
 
 
-def _show(title: str, found: dict[int, dict[str, Measured | None]]) -> None:
+def draw(drawn: dict[str, Found], path: Path) -> None:
+    """Time and memory by rows, one line for each thing."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    # The same bytes for the same numbers.
+    mpl.rcParams["svg.hashsalt"] = "growth"
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    for row, (unit, of) in enumerate((("seconds", "seconds"), ("gigabytes, at most", "memory"))):
+        for column, (title, found) in enumerate(drawn.items()):
+            axes = figure.add_subplot(2, 2, 2 * row + column + 1)
+            for name in next(iter(found.values())):
+                known = {size: one[name] for size, one in found.items()}
+                points = [(size, getattr(one, of)) for size, one in known.items() if one is not None]
+                axes.plot(*zip(*points, strict=True), marker="o", label=name, linestyle="--" if name in PLAIN else "-")
+            axes.set(xscale="log", yscale="log", xlabel="rows", ylabel=unit, title=title)
+            axes.grid(visible=True, alpha=0.3)
+            if not row and not column:
+                axes.legend(fontsize=8)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def _show(title: str, found: Found) -> None:
     rows = []
     for size, measured in found.items():
         known = {name: one for name, one in measured.items() if one is not None}
