@@ -111,11 +111,12 @@ class Portion:
 
 
 def added_up(parts: Iterable[Int64s]) -> Int64s:
-    """The sum of some arrays, of which there is one at least, added to the first."""
-    first, *others = parts
-    for other in others:
-        first += other
-    return first
+    """The sum of some arrays, of which there is one at least, added to the first; no more than two are held."""
+    each = iter(parts)
+    total = next(each)
+    for part in each:
+        total += part
+    return total
 
 
 def hashed(texts: Users, places: Int64s, *, salt: bytes, role: Role) -> Int64s:
