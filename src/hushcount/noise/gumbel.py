@@ -40,15 +40,17 @@ class Candidates:
     priors: Mapping[int, Fraction]
 
 
-def peel(draws: Draws, candidates: Candidates, most: int | None = None) -> Int64s:
+def peel(draws: Draws, candidates: Candidates, most: int | None = None, last: int | None = None) -> Int64s:
     """Rows in the order in which the exponential mechanism without replacement picks them, at most `most` of them.
 
-    Exact: places that the double-precision keys cannot tell apart are compared with certified enclosures.
+    Exact: places that the double-precision keys cannot tell apart are compared with certified enclosures. With `last`
+    the rows that surely come after that one are left out.
     """
     if not 0 < candidates.rate <= _LARGEST_RATE:
         raise InvalidParameter("rate", float(candidates.rate), f"above zero and at most {_LARGEST_RATE}")
     key, margin = _keys(draws, candidates)
-    order = np.argsort(-key, kind="stable")
+    kept = slice(None) if last is None else np.flatnonzero(key + margin >= key[last] - margin[last])
+    order = np.arange(len(key))[kept][np.argsort(-key[kept], kind="stable")]
     wanted = len(order) if most is None else min(most, len(order))
     low, high = (key - margin)[order], (key + margin)[order]
     # Place j is certain if the lowest possible key up to it is above the highest possible key of all that follow.
