@@ -239,4 +239,6 @@ def call(function: Any, *given: Any) -> None:  # noqa: ANN401 (of ctypes, which 
 
 def _address(values: npt.NDArray[Any]) -> object:
     """Where an array lies. NumPy's own way takes five times as long, of which calls with few rows mostly consist."""
-    return _HERE.from_buffer(values) if values.flags.writeable else ctypes.c_void_p(values.ctypes.data)
+    if not values.flags.writeable:
+        return ctypes.c_void_p(values.ctypes.data)
+    return _HERE.from_buffer(values)  # type: ignore[arg-type]  # it is one

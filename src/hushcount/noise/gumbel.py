@@ -40,7 +40,7 @@ class Candidates:
     priors: Mapping[int, Fraction]
 
 
-def peel(draws: Draws, candidates: Candidates, most: int | None = None, last: int | None = None) -> Int64s:
+def peel(draws: Draws, candidates: Candidates, most: int | None = None, *, last: int | None = None) -> Int64s:
     """Rows in the order in which the exponential mechanism without replacement picks them, at most `most` of them.
 
     Exact: places that the double-precision keys cannot tell apart are compared with certified enclosures. With `last`
