@@ -21,7 +21,6 @@ works on what was told alone: what the machines of either version said can be re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -172,9 +171,9 @@ def check_rows(told: Told, expected: int, types: Sequence[str]) -> list[Row]:
 
 def check_groups(rows: Sequence[Row], docs: int) -> None:
     """Point 10: groups as they can be: each once, largest first, of one person or more, and no more than rows."""
-    counts = [row[1] for row in rows]
-    ordered = all(one >= next_ for one, next_ in pairwise(counts))
-    if not ordered or len({row[0] for row in rows}) != len(rows) or not all(0 < count <= docs for count in counts):
+    items, counts = set(map(itemgetter(0), rows)), list(map(itemgetter(1), rows))
+    possible = not rows or docs >= counts[0] >= counts[-1] > 0
+    if not possible or counts != sorted(counts, reverse=True) or len(items) != len(rows):
         raise torn("its groups are not such as were asked for")
 
 
