@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cmp_to_key
+from functools import cached_property, cmp_to_key
 from itertools import count
 from typing import TypeAlias
 
@@ -29,6 +29,17 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 _RELATIVE = 2.0**-45
 _LARGEST_RATE = 10**6
 _HALF = np.uint64(1 << 63)
+
+
+class Priors(dict[int, Fraction]):
+    """Priors other than one, by row. Never changed: whoever draws by the same ones again has their logarithms."""
+
+    @cached_property
+    def logs(self) -> tuple[Int64s, Floats]:
+        """Rows, and the logarithm of the prior of each."""
+        # As `float(weight)`, which would look for its parts in a slower way.
+        found = [math.log(weight.numerator / weight.denominator) for weight in self.values()]
+        return np.fromiter(self, dtype=np.int64, count=len(self)), np.array(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +85,8 @@ def _keys(draws: Draws, candidates: Candidates) -> tuple[Floats, Floats]:
     gumbel = -np.log(exponential)
     tilt = candidates.scores.astype(np.float64) * float(candidates.rate)
     prior = np.zeros(len(tilt))
-    for row, weight in candidates.priors.items():
-        # As `float(weight)`, which would look for its parts in a slower way.
-        prior[row] = math.log(weight.numerator / weight.denominator)
+    rows, logs = (candidates.priors if isinstance(candidates.priors, Priors) else Priors(candidates.priors)).logs
+    prior[rows] = logs
     margin = blur + _RELATIVE * (np.abs(tilt) + np.abs(prior) + np.abs(gumbel))
     return tilt + prior + gumbel, margin
 
