@@ -236,7 +236,7 @@ def _count(run: _Run, level: int, chosen: Int64s) -> None:
         reach=Reach(each=run.plan.per_item_cap),
         variance=at.variance,
     )
-    run.items.append(keys.items)
+    run.items.append(np.asarray(keys.items, dtype=object))
     run.counts.append(run.noise.perform(call))
     run.stddevs += [at.stddev] * len(chosen)
     rest = np.delete(np.arange(len(run.left)), chosen)
