@@ -8,12 +8,10 @@ interaction, stopped whenever one likes, is delta-approximate rho-zCDP: the same
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
-from fractions import Fraction
 
 from hushcount.accounting import zcdp
-from hushcount.accounting.spent import Spent, allowable
+from hushcount.accounting.spent import EXACT, Spent, allowable
 from hushcount.errors import BudgetExhausted, InvalidParameter, UnsupportedCost
 from hushcount.model.amounts import Number
 from hushcount.model.costs import EVERY_ORDER, Cost
@@ -74,7 +72,7 @@ class Filter:
         if cost.order < self._order:
             return 0
         parts = [(left.rho, asked.rho), (left.delta, asked.delta)]
-        fitting = (math.floor(Fraction(most) / Fraction(each)) for most, each in parts if each > 0)
+        fitting = (int(EXACT.divide_int(most, each)) for most, each in parts if each > 0)
         return min(_MOST_TIMES, min(fitting, default=_MOST_TIMES))
 
     def spend(self, cost: Cost) -> Spent:

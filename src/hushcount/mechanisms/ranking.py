@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from types import MappingProxyType
 
 import numpy as np
 
 from hushcount.errors import InvalidInput
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items
 from hushcount.noise.calls import Peel, Reach
+from hushcount.noise.gumbel import Priors
 from hushcount.noise.source import ItemKeys
 
 
@@ -74,9 +73,9 @@ def place_call(top: Ranking, k: int, *, epsilon: Fraction, cap: int, purpose: st
 
 
 @lru_cache(maxsize=64)
-def _priors(places: range) -> Mapping[int, Fraction]:
+def _priors(places: range) -> Priors:
     """The prior of each place, by row; kept, since a thousand fractions take as long as all noise of a top list."""
-    return MappingProxyType({row: _prior(place) for row, place in enumerate(places)})
+    return Priors({row: _prior(place) for row, place in enumerate(places)})
 
 
 @lru_cache(maxsize=2**14)

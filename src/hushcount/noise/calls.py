@@ -267,7 +267,7 @@ class Peel:
     def draw(self, source: NoiseSource) -> Int64s:
         """The rows, in the order in which they are picked."""
         candidates = Candidates(scores=self.values, rate=self.rate, priors=self.priors)
-        order = peel(_draws(self, source), candidates, self.most)
+        order = peel(_draws(self, source), candidates, self.most, last=self.last)
         ends = np.flatnonzero(order == self.last) if self.last is not None else order[:0]
         return order[: ends[0] + 1] if len(ends) else order
 

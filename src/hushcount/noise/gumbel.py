@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cmp_to_key
+from functools import cached_property, cmp_to_key
 from itertools import count
 from typing import TypeAlias
 
@@ -31,6 +31,17 @@ _LARGEST_RATE = 10**6
 _HALF = np.uint64(1 << 63)
 
 
+class Priors(dict[int, Fraction]):
+    """Priors other than one, by row. Never changed: whoever draws by the same ones again has their logarithms."""
+
+    @cached_property
+    def logs(self) -> tuple[Int64s, Floats]:
+        """Rows, and the logarithm of the prior of each."""
+        # As `float(weight)`, which would look for its parts in a slower way.
+        found = [math.log(weight.numerator / weight.denominator) for weight in self.values()]
+        return np.fromiter(self, dtype=np.int64, count=len(self)), np.array(found)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Integer scores; what one unit of score counts for (epsilon / range of scores); priors other than one, by row."""
@@ -40,15 +51,17 @@ class Candidates:
     priors: Mapping[int, Fraction]
 
 
-def peel(draws: Draws, candidates: Candidates, most: int | None = None) -> Int64s:
+def peel(draws: Draws, candidates: Candidates, most: int | None = None, *, last: int | None = None) -> Int64s:
     """Rows in the order in which the exponential mechanism without replacement picks them, at most `most` of them.
 
-    Exact: places that the double-precision keys cannot tell apart are compared with certified enclosures.
+    Exact: places that the double-precision keys cannot tell apart are compared with certified enclosures. With `last`
+    the rows that surely come after that one are left out.
     """
     if not 0 < candidates.rate <= _LARGEST_RATE:
         raise InvalidParameter("rate", float(candidates.rate), f"above zero and at most {_LARGEST_RATE}")
     key, margin = _keys(draws, candidates)
-    order = np.argsort(-key, kind="stable")
+    kept = slice(None) if last is None else np.flatnonzero(key + margin >= key[last] - margin[last])
+    order = np.arange(len(key))[kept][np.argsort(-key[kept], kind="stable")]
     wanted = len(order) if most is None else min(most, len(order))
     low, high = (key - margin)[order], (key + margin)[order]
     # Place j is certain if the lowest possible key up to it is above the highest possible key of all that follow.
@@ -72,9 +85,8 @@ def _keys(draws: Draws, candidates: Candidates) -> tuple[Floats, Floats]:
     gumbel = -np.log(exponential)
     tilt = candidates.scores.astype(np.float64) * float(candidates.rate)
     prior = np.zeros(len(tilt))
-    for row, weight in candidates.priors.items():
-        # As `float(weight)`, which would look for its parts in a slower way.
-        prior[row] = math.log(weight.numerator / weight.denominator)
+    rows, logs = (candidates.priors if isinstance(candidates.priors, Priors) else Priors(candidates.priors)).logs
+    prior[rows] = logs
     margin = blur + _RELATIVE * (np.abs(tilt) + np.abs(prior) + np.abs(gumbel))
     return tilt + prior + gumbel, margin
 

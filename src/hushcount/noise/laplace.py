@@ -25,7 +25,8 @@ LARGEST_SCALE = 2**32
 
 def require_rate(rate: Fraction) -> None:
     """Refuse noise that cannot be drawn; planners ask, so that nothing is charged for it."""
-    if not rate > 0 or rate * LARGEST_SCALE < 1:
+    # In whole numbers: of each draw, fractions would take a good part of the time.
+    if rate.numerator * LARGEST_SCALE < rate.denominator:
         raise InvalidParameter(
             "noise rate",
             float(rate),

@@ -59,7 +59,7 @@ class ItemKeys:
     def __len__(self) -> int:
         return len(self.items)
 
-    def at(self, rows: RowNumbers) -> ItemKeys:
+    def at(self, rows: RowNumbers | slice) -> ItemKeys:
         """The keys of some of the items."""
         return ItemKeys(self.items[rows], self.digests[:, rows])
 

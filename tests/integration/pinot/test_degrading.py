@@ -6,6 +6,7 @@ A twin that trusts what Pinot says of its own answers is asked beside it, and is
 from __future__ import annotations
 
 import itertools
+import random
 import shutil
 import threading
 import time
@@ -74,16 +75,37 @@ def test_trimmed_groups_are_not_lost(trimmed, monkeypatch):
         'ORDER BY DISTINCTCOUNT("user") DESC, "item" LIMIT 3'
     )
     wrong = twin(asked)
+    # Servers do not trim now, but every segment does.
+    within = twin(asked, minServerGroupTrimSize=-1, minSegmentGroupTrimSize=5)
     hostile = "minServerGroupTrimSize=5;minSegmentGroupTrimSize=5"
     with opened(trimmed) as engine:
         found = engine.histogram(SELECTION, top=3)
         monkeypatch.setattr(complete, "_TRIMS", hostile)
         again = engine.histogram(SELECTION, top=3)
 
-    assert [count for _, count in wrong] == [4, 4, 4]
+    assert [count for _, count in wrong] == [count for _, count in within] == [4, 4, 4]
     assert rows(found) == rows(again)
     assert found.items.tolist()[0] == "hidden"
     assert found.counts.tolist() == [6, 4, 4]
+
+
+def test_a_statement_without_an_order_or_a_limit_is_answered_in_part():
+    """By the twin: ten groups of all without a LIMIT, and counts that are too small without an order. Ours has both."""
+    shared, parts = shared_cluster(), []
+    for side in range(2):
+        # Either server meets the same items in an order of its own.
+        people = [{"user": f"{side} {n}", "item": f"i{item}"} for item in range(4000) for n in range(2)]
+        parts.append(random.Random(side).sample(people, len(people)))
+    address = shared.load("unordered", KINDS, *parts)
+    grouped = 'SELECT "item", DISTINCTCOUNT("user") FROM "unordered" GROUP BY "item"'
+    few, small = twin(grouped), [row for limit in range(11, 20) for row in twin(f"{grouped} LIMIT {limit}")]
+    with opened(address) as engine:
+        every, most = rows(engine.histogram(SELECTION)), rows(engine.histogram(SELECTION, top=50))
+
+    assert len(few) == 10
+    assert {count for _, count in small} > {4}
+    assert every[1] == [4] * 4000
+    assert most[1] == [4] * 50
 
 
 def test_a_limit_of_groups_is_refused_where_it_is_reached():
@@ -235,8 +257,15 @@ def test_an_estimating_broker_is_refused(machines):
     shared.load(
         "estimated", KINDS, *[[{"user": f"u{n}", "item": "a"} for n in range(side, 90, 2)] for side in range(2)]
     )
-    with opened(shared.address("estimated", broker=shared.ports["estimating"])) as engine:
+    estimating = shared.ports["estimating"]
+    # Under a name of its own nothing tells it.
+    named = (
+        'SELECT "item", DISTINCTCOUNT("user") AS people FROM "estimated" GROUP BY "item" ORDER BY people DESC LIMIT 3'
+    )
+    taken = twin(named, broker=estimating)
+    with opened(shared.address("estimated", broker=estimating)) as engine:
         assert refused_at(lambda: engine.histogram(SELECTION, top=3)) == 8
+    assert [item for item, _ in taken] == ["a"]
 
 
 def test_nothing_but_refusals_leaves_a_dead_cluster():

@@ -21,11 +21,13 @@ works on what was told alone: what the machines of either version said can be re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from hushcount.errors import StoreIncomplete
 
 Told: TypeAlias = Mapping[str, Any]
+Row: TypeAlias = list[Any]
 
 # Trims keep five times the LIMIT, or more.
 _KEPT: Final = 5
@@ -33,6 +35,7 @@ _TRIMS = "minServerGroupTrimSize=-1;minSegmentGroupTrimSize=-1"
 # Versions that do not know an option pass over it without a word, so nothing may rest on one.
 _FIXED = "numGroupsLimit=1000000000;useMultistageEngine=false;enableNullHandling=false"
 _HARMLESS = "numGroupsWarningLimitReached"
+_LIMITS = ("numGroupsLimitReached", "maxRowsInJoinReached", "maxRowsInWindowReached")
 _PARTIAL = (
     "partialResult",
     "groupsTrimmed",
@@ -41,6 +44,8 @@ _PARTIAL = (
     "earlyTerminationReasons",
 )
 _LEFT_OUT = ("numSegmentsPrunedByBroker", "numSegmentsPrunedInvalid", "numSegmentsPrunedByLimit")
+# What JSON makes of the values of a type.
+_MADE = {"STRING": str, "INT": int, "LONG": int, "BOOLEAN": bool}
 _CODES = {
     180: "Access was denied: correct user and password_file, and let that user READ the table.",
     190: "The broker does not know the table: correct its name, or wait until the broker has heard of it.",
@@ -76,30 +81,36 @@ def check_answer(told: Told, *, segments: int, docs: int) -> None:
         segments: how many segments the table is made of.
         docs: how many rows they hold.
     """
-    codes = [error.get("errorCode") for error in _of(told, "exceptions", 2)]
-    if codes:
+    errors = _of(told, "exceptions", 2)
+    if not isinstance(errors, list):
+        raise _refused(2, "it does not tell its exceptions", "Look for what stands between us and the broker.")
+    if errors:
+        # Of what a machine says, only numbers are told: its words may quote values.
+        found = [error.get("errorCode") for error in errors if isinstance(error, Mapping)]
+        codes = sorted({code for code in found if isinstance(code, int)})
         hints = [_CODES[code] for code in codes if code in _CODES] or ["Look for it in the broker's log."]
-        raise _refused(2, f"it came with exceptions {sorted(map(str, codes))}", " ".join(dict.fromkeys(hints)))
+        raise _refused(2, f"it came with exceptions {codes}", " ".join(dict.fromkeys(hints)))
     _of(told, "resultTable", 2)
     _of(told, "numGroupsLimitReached", 3)
     for name, value in told.items():
         reached = name.endswith("Reached") and name != _HARMLESS
         if (reached and value is not False) or (name in _PARTIAL and value):
             hint = "If it is a limit of groups, raise pinot.server.query.executor.num.groups.limit on the servers."
-            raise _refused(3, f"it says {name}", hint)
-    queried, responded = _of(told, "numServersQueried", 4), _of(told, "numServersResponded", 4)
+            shown = f"it says {name}" if name in (*_LIMITS, *_PARTIAL) else "a limit was reached"
+            raise _refused(3, shown, hint)
+    queried, responded = _number(told, "numServersQueried", 4), _number(told, "numServersResponded", 4)
     if not queried == responded > 0:
         raise _refused(4, "not all servers responded, or none was asked", "Start the servers that are away.")
-    asked, pruned = _of(told, "numSegmentsQueried", 5), _of(told, "numSegmentsPrunedByServer", 5)
-    if asked != segments or _of(told, "numSegmentsProcessed", 5) + pruned != asked:
+    asked, pruned = _number(told, "numSegmentsQueried", 5), _number(told, "numSegmentsPrunedByServer", 5)
+    if asked != segments or _number(told, "numSegmentsProcessed", 5) + pruned != asked:
         raise _refused(
             5, "not all segments were looked at", "Bring all segments ONLINE, and wait until they are loaded."
         )
-    if any(_of(told, name, 5) != 0 for name in _LEFT_OUT):
+    if any(_number(told, name, 5) != 0 for name in _LEFT_OUT):
         raise _refused(5, "segments were left out on the way", "Take routing.segmentPrunerTypes out of the table.")
-    if _of(told, "totalDocs", 6) != docs:
+    if _number(told, "totalDocs", 6) != docs:
         raise _refused(6, "the segments that were asked do not hold all rows", "Wait until all segments are loaded.")
-    if _of(told, "numConsumingSegmentsQueried", 7) != 0:
+    if _number(told, "numConsumingSegmentsQueried", 7) != 0:
         raise _refused(7, "a segment is still being written", _WAY_OUT)
 
 
@@ -129,29 +140,41 @@ def check_table(config: Told | None) -> None:
 def check_columns(told: Told, names: Sequence[str], types: Sequence[str]) -> None:
     """Point 8: the result has exactly these columns, by the names that Pinot gives to exact functions."""
     schema = _of(told["resultTable"], "dataSchema", 8)
-    if list(_of(schema, "columnNames", 8)) != list(names) or list(_of(schema, "columnDataTypes", 8)) != list(types):
+    if _of(schema, "columnNames", 8) != list(names) or _of(schema, "columnDataTypes", 8) != list(types):
         hint = "Turn pinot.broker.use.approximate.function off on the broker."
         raise _refused(8, "the columns of the result are others than were asked for", hint)
 
 
 def check_plan(told: Told, root: str) -> None:
     """Point 9: the plan of a statement begins as it must."""
-    if told.get("exceptions") != [] or "resultTable" not in told:
+    if _of(told, "exceptions", 9) != [] or "resultTable" not in told:
         raise _refused(9, "the broker does not tell its plan", "Look for EXPLAIN PLAN in its log.")
     rows = _of(told["resultTable"], "rows", 9)
-    if not rows or rows[0][0] != root:
+    first = rows[0] if isinstance(rows, list) and rows else None
+    if not isinstance(first, list) or first[:1] != [root]:
         hint = "Take the broker's settings that lower a LIMIT or rewrite functions out of its configuration."
         raise _refused(9, "the broker would do something else than it was asked for", hint)
 
 
-def check_rows(told: Told, expected: int) -> list[list[Any]]:
-    """Point 10: the rows of the result, which are as many as there must be."""
+def check_rows(told: Told, expected: int, types: Sequence[str]) -> list[Row]:
+    """Points 10 and 8: the rows of the result, which are as many as there must be, with values of these types."""
     rows = _of(told["resultTable"], "rows", 10)
-    if len(rows) != expected:
+    if not isinstance(rows, list) or len(rows) != expected:
         raise _refused(
             10, "it has another number of rows than there must be", "Look for a lowered LIMIT in the broker."
         )
-    return list(rows)
+    plain = set(map(type, rows)) <= {list} and set(map(len, rows)) <= {len(types)}
+    if not plain or any(set(map(type, map(itemgetter(n), rows))) - {_MADE[name]} for n, name in enumerate(types)):
+        raise _refused(8, "values are of other types than their columns", "Look for what the broker puts in between.")
+    return rows
+
+
+def check_groups(rows: Sequence[Row], docs: int) -> None:
+    """Point 10: groups as they can be: each once, largest first, of one person or more, and no more than rows."""
+    items, counts = set(map(itemgetter(0), rows)), list(map(itemgetter(1), rows))
+    possible = not rows or docs >= counts[0] >= counts[-1] > 0
+    if not possible or counts != sorted(counts, reverse=True) or len(items) != len(rows):
+        raise torn("its groups are not such as were asked for")
 
 
 def torn(what: str) -> StoreIncomplete:
@@ -203,6 +226,16 @@ def _of(told: Told, name: str, point: int) -> Any:  # noqa: ANN401  whatever the
     if not isinstance(told, Mapping) or told.get(name) is None:
         raise _refused(point, f"it does not tell {name}", "This version of Pinot cannot be checked: use one that can.")
     return told[name]
+
+
+def _number(told: Told, name: str, point: int) -> int:
+    """A whole number that must be there."""
+    found = _of(told, name, point)
+    if type(found) is not int:
+        raise _refused(
+            point, f"what it tells as {name} is no number", "Look for what stands between us and the broker."
+        )
+    return found
 
 
 def _refused(point: int, what: str, change: str) -> StoreIncomplete:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushcount.engines.columns import text_of
-from hushcount.engines.pinot.table import Asked, Row, Table
+from hushcount.engines.pinot.complete import Row
+from hushcount.engines.pinot.table import Asked, Table
 from hushcount.model.inputs import Histogram, Int64s, Items, Shown
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class PinotCounts:
         if self.asked is None:
             return np.zeros(len(texts), dtype=np.int64)
         with self.table.held():
-            known = dict(_texts(self.table.listed(self.asked, sorted(set(texts)))))
+            found = self.table.listed(self.asked, sorted(set(texts)))
+        known = dict(_texts(self.asked, found))
         return np.array([known.get(text, 0) for text in texts], dtype=np.int64)
 
 
@@ -48,18 +51,21 @@ def largest(table: Table, asked: Asked | None, top: int | None) -> Histogram:
         return _histogram([], complete=True)
     with table.held():
         found = table.groups(asked, top)
-    ranked = sorted(_texts(found.rows), key=lambda row: (-row[1], row[0]))
+    # Twice, the second time leaving ties as they are: in half the time of once by both.
+    ranked = sorted(_texts(asked, found.rows), key=itemgetter(0))
+    ranked.sort(key=itemgetter(1), reverse=True)
     return _histogram(ranked[:top], complete=top is None or found.total <= top)
 
 
-def _texts(rows: Iterable[Row]) -> list[tuple[str, int]]:
-    return [(str(text_of(item)), int(count)) for item, count in rows]
+def _texts(asked: Asked, rows: list[Row]) -> list[Row]:
+    """Items by their texts. Pinot writes those of a text column as they are."""
+    return rows if asked.item.kind == "text" else [[str(text_of(item)), count] for item, count in rows]
 
 
-def _histogram(rows: list[tuple[str, int]], *, complete: bool) -> Histogram:
+def _histogram(rows: Sequence[Row], *, complete: bool) -> Histogram:
     items = np.empty(len(rows), dtype=object)
     items[:] = [item for item, _ in rows]
-    counts = np.array([count for _, count in rows], dtype=np.int64)
+    counts = np.fromiter((count for _, count in rows), dtype=np.int64, count=len(rows))
     return Histogram(items=items, counts=counts, complete=complete)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from hushcount.engines.columns import text_of
 from hushcount.engines.incidence import MemoryIncidence, encoded_incidence
 from hushcount.engines.parts import dressed, text_of_part
+from hushcount.engines.pinot.complete import Row
 from hushcount.engines.pinot.schema import PinotColumn
-from hushcount.engines.pinot.table import Row
 from hushcount.engines.text import grams
 from hushcount.model.inputs import Int64s
 from hushcount.model.queries import Part, TextItems, TupleItems

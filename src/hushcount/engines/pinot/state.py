@@ -79,7 +79,7 @@ class Observer:
             return self._read()
         except HushcountError:
             raise
-        except (LookupError, TypeError, ValueError, AttributeError):
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
             # Not what any version says that is known: nothing can be concluded from it.
             pass
         raise unreachable("the controller tells of the table in words that are not known")

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from hushcount.engines.pinot import complete
 from hushcount.engines.pinot.address import Address
+from hushcount.engines.pinot.complete import Row
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, quoted, spelled
 from hushcount.engines.pinot.state import Observer, Segment
 from hushcount.engines.pinot.web import Request, Web
-
-Row: TypeAlias = list[Any]
 
 # Items of a list that one statement names, and rows that one page has at most.
 LISTED: Final = 1000
@@ -83,13 +82,14 @@ class Table:
         most = self._items(asked.item) if most is None else most
         if not most:
             return Groups(rows=[], total=0)
-        limit = most if wanted is None else min(most, complete.least_limit(most, wanted))
+        # One more than there are: groups that were not counted would come, too.
+        limit = 1 + (most if wanted is None else min(most, complete.least_limit(most, wanted)))
         found = self._grouped(asked, limit)
         rows = found.rows
         if wanted is not None and limit < found.total:
             tied = [item for item, people in rows if people == rows[wanted - 1][1]]
             if rows[-1][1] == rows[wanted - 1][1] and not _goes_first(asked.item, tied):
-                return self._grouped(asked, found.total)
+                return self._grouped(asked, found.total + 1)
         return found
 
     def listed(self, asked: Asked, texts: Sequence[str]) -> list[Row]:
@@ -107,7 +107,7 @@ class Table:
         """The rows of a filter, in pages. While one is looked at, Pinot is about the next."""
         pages = [all_of([where, page]) for page in _pages(self.state.segments)]
         total, *expected = self._counts([where, *pages])
-        if sum(expected) != total:
+        if sum(expected) != total or (where is True and total != self.state.docs):
             raise complete.torn("its pages do not add up to all of its rows")
         names, types = [column.name for column in columns], [column.type_name for column in columns]
         wanted = [(page, rows) for page, rows in zip(pages, expected, strict=True) if rows]
@@ -118,19 +118,22 @@ class Table:
             for answer, (_, rows) in zip(answers, wanted, strict=True):
                 told = self._checked(answer.told())
                 complete.check_columns(told, names, types)
-                yield complete.check_rows(told, rows)
+                yield complete.check_rows(told, rows, types)
 
     def _counts(self, filters: Sequence[Truth]) -> list[int]:
         """How many rows pass each filter."""
         told = [self._checked(one) for one in self._ask(*(f"SELECT COUNT(*){self._from(one)}" for one in filters))]
         for one in told:
             complete.check_columns(one, ["count(*)"], ["LONG"])
-        return [int(complete.check_rows(one, 1)[0][0]) for one in told]
+        return [int(complete.check_rows(one, 1, ["LONG"])[0][0]) for one in told]
 
     def _items(self, column: PinotColumn) -> int:
         """How many values a column has in all; it is counted once, since any other state of the table is refused."""
         if column.name not in self._most:
-            self._most[column.name] = _distinct(column, self._answer(self._distinct(column, where=True)))
+            found = _distinct(column, self._answer(self._distinct(column, where=True)))
+            if not min(1, self.state.docs) <= found <= self.state.docs:
+                raise complete.torn("a column has more values than there are rows, or none")
+            self._most[column.name] = found
         return self._most[column.name]
 
     def _grouped(self, asked: Asked, limit: int) -> Groups:
@@ -149,10 +152,13 @@ class Table:
         total = _distinct(asked.item, number)
         complete.check_limit(limit, total)
         complete.check_plan(plan, root)
+        types = [asked.item.type_name, "INT"]
         if total:
             # Of nothing Pinot does not know the types.
-            complete.check_columns(told, [asked.item.name, named], [asked.item.type_name, "INT"])
-        return Groups(rows=complete.check_rows(told, min(limit, total)), total=total)
+            complete.check_columns(told, [asked.item.name, named], types)
+        rows = complete.check_rows(told, min(limit, total), types)
+        complete.check_groups(rows, self.state.docs)
+        return Groups(rows=rows, total=total)
 
     def _distinct(self, column: PinotColumn, where: Truth) -> str:
         return f"SELECT DISTINCTCOUNT({quoted(column.name)}){self._from(where)}"
@@ -180,7 +186,7 @@ class Table:
 
 def _distinct(column: PinotColumn, told: dict[str, Any]) -> int:
     complete.check_columns(told, [f"distinctcount({column.name})"], ["INT"])
-    return int(complete.check_rows(told, 1)[0][0])
+    return int(complete.check_rows(told, 1, ["INT"])[0][0])
 
 
 def _goes_first(column: PinotColumn, tied: Sequence[Any]) -> bool:

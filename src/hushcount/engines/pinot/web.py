@@ -28,6 +28,8 @@ _FINE, _UNKNOWN = 200, 404
 # So many requests are under way at the same time: a table may have thousands of segments.
 AT_ONCE: Final = 32
 _MUCH = 1_000_000
+# A name that is none and a port that is none, too: the controller says where servers are.
+_UNREACHED = (OSError, HTTPException, UnicodeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,7 @@ class Web:
         one = _UnderWay(request=request, connection=kept or self._connection(request.machine), kept=kept is not None)
         try:
             self._send(one)
-        except (OSError, HTTPException) as error:
+        except _UNREACHED as error:
             one.failed = error
         return one
 
@@ -146,8 +148,8 @@ class Web:
             why = StoreFailed(f"the certificate of {role} of Pinot is not trusted; check ca_file.")
         except TimeoutError:
             why = StoreTimeout(f"{role} of Pinot did not answer within {self._timeout:g} s.")
-        except (OSError, HTTPException):
-            why = StoreFailed(f"{role} of Pinot cannot be reached; check that it runs, and its address.")
+        except _UNREACHED:
+            why = _unreached(role)
         # Outside of the handlers: what was raised there may quote more than is ours to tell.
         return _read(role, status, told) if why is None else Answer(failure=why)
 
@@ -194,9 +196,16 @@ class Web:
         connection.close()
 
     def _connection(self, machine: Machine) -> HTTPConnection:
-        if not machine.tls:
-            return HTTPConnection(machine.host, machine.port, timeout=self._timeout)
-        return HTTPSConnection(machine.host, machine.port, timeout=self._timeout, context=self._trusted)
+        with suppress(HTTPException):
+            if not machine.tls:
+                return HTTPConnection(machine.host, machine.port, timeout=self._timeout)
+            return HTTPSConnection(machine.host, machine.port, timeout=self._timeout, context=self._trusted)
+        # Its name has blanks or breaks in it.
+        raise _unreached(machine.role)
+
+
+def _unreached(role: str) -> StoreFailed:
+    return StoreFailed(f"{role} of Pinot cannot be reached; check that it runs, and its address.")
 
 
 def _abandon(under_way: Iterable[_UnderWay]) -> None:
@@ -227,7 +236,7 @@ def _read(role: str, status: int, told: bytes) -> Answer:
     elif status != _FINE:
         words = f"{role} of Pinot answered with HTTP {status}; look into its log."
     else:
-        with suppress(ValueError), _unburdened(told):
+        with suppress(ValueError, RecursionError), _unburdened(told):
             return Answer(said=json.loads(told))
         words = f"{role} of Pinot did not answer with JSON; is it another program's port?"
     return Answer(failure=StoreFailed(words))

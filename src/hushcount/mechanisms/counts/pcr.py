@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from hushcount.accounting.filters import Filter
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.calibration import concentrated, require_covered
 from hushcount.mechanisms.mechanism import Mechanism
-from hushcount.mechanisms.ranking import Contest, Ranking, bottom_odds, rank
+from hushcount.mechanisms.ranking import Contest, bottom_odds, rank
 from hushcount.mechanisms.released import release_counts
 from hushcount.model.amounts import Number, charge, positive, share, whole
 from hushcount.model.budgets import Budget
@@ -110,25 +111,55 @@ def clamped_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
     return max(wanted, 2 / float(epsilon) * (1 + 1e-15))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Level:
+    """What every step of a level has in common: epsilon, the odds of bottom, the noise of a count, what it costs."""
+
+    epsilon: Fraction
+    bottom: Fraction
+    stddev: float
+    variance: Fraction
+    selection: Cost
+    step: Cost
+
+
+# Exact numbers take longer than the draws, and a service asks by the same plan again and again.
+@lru_cache(maxsize=1024)
+def _level(plan: PcrPlan, level: int) -> _Level:
+    epsilon = level_epsilon(plan, level)
+    stddev = clamped_stddev(plan, epsilon)
+    selection = Cost.of(BoundedRange(epsilon=epsilon), Failure(delta=plan.delta_step))
+    return _Level(
+        epsilon=Fraction(epsilon),
+        bottom=bottom_odds(plan.rows, Fraction(plan.delta_step)),
+        stddev=stddev * plan.per_item_cap,
+        # The product as a fraction: rounded to a double, it could be below what was charged for.
+        variance=(Fraction(stddev) * plan.per_item_cap) ** 2,
+        selection=selection,
+        step=selection + Cost.of(DiscreteGaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2)))),
+    )
+
+
 @dataclass(slots=True)
 class _Run:
-    """One run under way: what may still be selected, what has been released, and what it cost."""
+    """One run under way: what may still be selected, largest first, what has been released, and what it cost."""
 
     plan: PcrPlan
     noise: NoiseSource
-    top: Ranking
     keys: ItemKeys
     left: Int64s
     filter: Filter
-    items: list[Items] = field(default_factory=list)
-    counts: list[Int64s] = field(default_factory=list)
+    items: list[Items]
+    counts: list[Int64s]
     stddevs: list[float] = field(default_factory=list)
     spent: list[Cost] = field(default_factory=list)
 
-    def spend(self, cost: Cost) -> None:
-        """Charge `cost`; the filter raises before anything is spent if it does not fit."""
-        self.filter.spend(cost)
-        self.spent.append(cost)
+    def spend(self, cost: Cost, times: int) -> None:
+        """Charge `cost` so many times; the filter raises before anything is spent if it does not fit."""
+        if times:
+            charged = Cost(tuple((event, times * each) for event, each in cost.events))
+            self.filter.spend(charged)
+            self.spent.append(charged)
 
 
 def run_pcr(histogram: Histogram, plan: PcrPlan, noise: NoiseSource) -> Outcome:
@@ -154,62 +185,62 @@ def run_pcr(histogram: Histogram, plan: PcrPlan, noise: NoiseSource) -> Outcome:
     whole level (the same law, far fewer draws).
     """
     top = rank(histogram, plan.fetched)
-    run = _Run(plan, noise, top, noise.identify(top.items), np.arange(plan.fetched + 1), Filter(plan.rho, plan.delta))
+    counts = top.counts[: len(top.items)]
+    run = _Run(
+        plan, noise, noise.identify(top.items), counts, Filter(plan.rho, plan.delta), [top.items[:0]], [counts[:0]]
+    )
     level = 0
-    while run.filter.fits(_selection_cost(plan, level) + _count_cost(plan, level)):
-        chosen = _select(run, level)
-        _count(run, level, chosen)
-        run.left = np.setdiff1d(run.left, chosen, assume_unique=True)
+    while run.filter.fits(_level(plan, level).step):
+        released = len(top.items) - len(run.left)
+        chosen = _select(run, level, min(plan.rows, plan.fetched - released))
+        if len(chosen):
+            _count(run, level, chosen)
         level += 1
     return _release(run, level - 1)
 
 
-def _select(run: _Run, level: int) -> Int64s:
-    """Rows selected at this level, each charged with its count before use, until bottom comes up or no step fits."""
-    plan = run.plan
-    selection = _selection_cost(plan, level)
-    step = selection + _count_cost(plan, level)
-    counts = run.top.counts[run.left]
-    boundary = int(counts[min(plan.rows, len(counts) - 1)])
-    rows = run.left[counts > boundary]
+def _select(run: _Run, level: int, place: int) -> Int64s:
+    """Rows of what is left, each charged with its count before use, until bottom comes up or no step fits.
+
+    Args:
+        run: the run.
+        level: which step of epsilon it is.
+        place: where the boundary is; beyond the end of the data all counts are zero.
+    """
+    plan, at = run.plan, _level(run.plan, level)
+    boundary = int(run.left[place]) if place < len(run.left) else 0
+    above = int(np.count_nonzero(run.left > boundary))
     contest = Contest(
-        keys=run.keys.at(rows),
-        counts=run.top.counts[rows],
-        bottom=(boundary + plan.per_item_cap, bottom_odds(plan.rows, Fraction(plan.delta_step))),
-        epsilon=Fraction(level_epsilon(plan, level)),
+        keys=run.keys.at(slice(above)),
+        counts=run.left[:above],
+        bottom=(boundary + plan.per_item_cap, at.bottom),
+        epsilon=at.epsilon,
         cap=plan.per_item_cap,
-        most=run.filter.times(step),
+        most=run.filter.times(at.step),
     )
     order = run.noise.perform(contest.call(f"pcr/{level}"))
-    chosen = order[order < len(rows)]
-    for cost in [step] * len(chosen) + [selection] * (len(order) - len(chosen)):
-        run.spend(cost)
-    return rows[chosen]
+    chosen = order[order < above]
+    run.spend(at.step, len(chosen))
+    run.spend(at.selection, len(order) - len(chosen))
+    return chosen
 
 
 def _count(run: _Run, level: int, chosen: Int64s) -> None:
-    stddev, cap = clamped_stddev(run.plan, level_epsilon(run.plan, level)), run.plan.per_item_cap
-    # The product as a fraction: rounded to a double, it could be below what was charged for.
+    """Noise the counts of what was chosen, and take it out of what is left."""
+    at, keys = _level(run.plan, level), run.keys.at(chosen)
     call = AddGaussian(
         purpose="pcr/count",
-        keys=run.keys.at(chosen),
-        values=run.top.counts[chosen],
+        keys=keys,
+        values=run.left[chosen],
         # Any number of them may move: each was charged for itself.
-        reach=Reach(each=cap),
-        variance=(Fraction(stddev) * cap) ** 2,
+        reach=Reach(each=run.plan.per_item_cap),
+        variance=at.variance,
     )
-    run.items.append(run.top.items[chosen])
+    run.items.append(np.asarray(keys.items, dtype=object))
     run.counts.append(run.noise.perform(call))
-    run.stddevs += [stddev * cap] * len(chosen)
-
-
-def _selection_cost(plan: PcrPlan, level: int) -> Cost:
-    return Cost.of(BoundedRange(epsilon=level_epsilon(plan, level)), Failure(delta=plan.delta_step))
-
-
-def _count_cost(plan: PcrPlan, level: int) -> Cost:
-    stddev = clamped_stddev(plan, level_epsilon(plan, level))
-    return Cost.of(DiscreteGaussian(rho=charge(1 / (2 * Fraction(stddev) ** 2))))
+    run.stddevs += [at.stddev] * len(chosen)
+    rest = np.delete(np.arange(len(run.left)), chosen)
+    run.keys, run.left = run.keys.at(rest), run.left[rest]
 
 
 def _release(run: _Run, last_level: int) -> Outcome:

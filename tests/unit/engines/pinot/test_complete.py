@@ -13,6 +13,7 @@ from hushcount.errors import StoreIncomplete
 
 SAMPLES = Path(__file__).parent / "samples"
 VERSIONS = ("0.11.0", "1.5.1")
+TYPES = ("STRING", "INT")
 # The table of the samples.
 WHOLE = {"segments": 4, "docs": 100_000}
 # What was recorded, and the point that refuses it. None: what is told is spotless.
@@ -92,7 +93,7 @@ def test_a_trimmed_answer_is_refused_by_how_it_was_asked(version, name):
     assert point_of(complete.check_limit, 5, groups) == 1
     assert point_of(complete.check_limit, complete.least_limit(groups, 5), groups) is None
     assert complete.least_limit(groups, 5) == 4000
-    assert point_of(complete.check_rows, sample(version, name), complete.least_limit(groups, 5)) == 10
+    assert point_of(complete.check_rows, sample(version, name), complete.least_limit(groups, 5), TYPES) == 10
 
 
 def trusting(told):
@@ -210,8 +211,8 @@ def test_plans_are_those_of_the_statement(version):
 
 def test_rows_are_as_many_as_there_must_be(good):
     """Neither fewer nor more."""
-    assert len(complete.check_rows(good, 5)) == 5
-    assert [point_of(complete.check_rows, good, n) for n in (4, 6)] == [10, 10]
+    assert len(complete.check_rows(good, 5, TYPES)) == 5
+    assert [point_of(complete.check_rows, good, n, TYPES) for n in (4, 6)] == [10, 10]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

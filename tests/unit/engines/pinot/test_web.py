@@ -189,6 +189,27 @@ def test_a_machine_that_is_away_is_told():
     assert caught.value.__context__ is None
 
 
+@pytest.mark.parametrize("place", [("127.0.0.1", 99_999), ("a..b", 1), ("x" * 70, 1), ("a\r\nb", 1), ("a b", 1)])
+def test_a_place_that_is_none_is_told(machine, place):
+    """A controller may name any as that of a server."""
+    web, _ = opened(machine)
+    host, port = place
+    with pytest.raises(StoreFailed, match="a server of Pinot cannot be reached") as caught:
+        web.get(Machine(role="a server", host=host, port=port), "/fine")
+    web.close()
+
+    assert caught.value.__context__ is None
+
+
+def test_json_without_end_is_told(machine):
+    """As deep as a message can be."""
+    machine.says["/deep"] = b"[" * 500_000
+    web, broker = opened(machine)
+    with pytest.raises(StoreFailed, match="not answer with JSON"):
+        web.get(broker, "/deep")
+    web.close()
+
+
 def test_a_password_is_sent_in_one_header(machine, tmp_path):
     """It is read from its file, and is in no text of ours."""
     (tmp_path / "p").write_text("hunter2\n", encoding="utf-8")

@@ -1,0 +1,259 @@
+"""Every place of every answer is lied about, one at a time: refused in our own words, or it changes nothing."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from hushcount.engines.pinot.engine import open_pinot
+from hushcount.engines.pinot.web import Answer, Web
+from hushcount.errors import HushcountError, StoreIncomplete
+from hushcount.model.queries import Selection
+from tests.conformance.engines.plain import rows
+from tests.unit.engines.pinot.test_complete import sample
+
+CANARY = "ann@example.org"
+SERVER = "Server_127.0.0.1_1"
+SEGMENTS = (f"t_{CANARY}'_0", "t_1")
+SELECTION = Selection(user="user", item="item")
+PAIRS = [["ann", "a"], ["bob", "a"], ["eve", "a"], ["ann", "b"], ["bob", "b"], ["eve", "c"]]
+GROUPS = [["a", 3], ["b", 2], ["c", 1]]
+LIES = (CANARY, None, -1, 0, 2, 7, 1.5, 10**30, True, [CANARY], {CANARY: CANARY})
+
+
+def whole(columns, types, *found):
+    """A complete answer."""
+    told = sample("0.11.0", "complete")
+    schema = {"columnNames": columns, "columnDataTypes": types}
+    counters = {"numSegmentsQueried": 2, "numSegmentsProcessed": 2, "totalDocs": 6}
+    return {**told, **counters, "resultTable": {"dataSchema": schema, "rows": list(found)}}
+
+
+def spoken():
+    """What a controller and a server say under each path."""
+    view = {"OFFLINE": {name: {SERVER: "ONLINE"} for name in SEGMENTS}, "REALTIME": None}
+    specs = [{"name": name, "dataType": "STRING"} for name in ("user", "item")]
+    nodes = [
+        {"id": name, "simpleFields": {"segment.total.docs": "3", "segment.crc": str(n), "segment.push.time": "5"}}
+        for n, name in enumerate(SEGMENTS)
+    ]
+    return {
+        "/cluster/info": {"clusterName": "pinot"},
+        "/tables/t": {"OFFLINE": {"tableName": "t_OFFLINE"}},
+        "/tables/t/schema": {"dimensionFieldSpecs": specs},
+        "/tables/t/idealstate": view,
+        "/tables/t/externalview": view,
+        "/zk/getChildren": nodes,
+        "/zk/get": {"id": SERVER, "simpleFields": {}},
+        f"/instances/{SERVER}": {"hostName": "127.0.0.1", "adminPort": 7},
+        "/tables/t_OFFLINE/segments/crc": {name: str(n) for n, name in enumerate(SEGMENTS)},
+    }
+
+
+def answered(sql):
+    """What a broker says, and what kind of statement it was."""
+    limit = sql.rpartition(" ")[2]
+    if sql.startswith("EXPLAIN"):
+        root = f"BROKER_REDUCE(sort:[distinctcount(user) DESC, item ASC],limit:{limit})"
+        return "plan", whole(["Operator"], ["STRING"], [root])
+    if "GROUP BY" in sql:
+        return "groups", whole(["item", "distinctcount(user)"], ["STRING", "INT"], *GROUPS[: int(limit)])
+    if "DISTINCTCOUNT" in sql:
+        return "number", whole(["distinctcount(item)"], ["INT"], [3])
+    if "COUNT(*)" in sql:
+        return "count", whole(["count(*)"], ["LONG"], [6])
+    return "rows", whole(["user", "item"], ["STRING", "STRING"], *PAIRS)
+
+
+class Liar:
+    """All machines of a cluster. `lie` changes what one kind of question is answered by."""
+
+    def __init__(self):
+        self.lies = {}
+
+    def say(self, request):
+        """An answer, through JSON as over a wire."""
+        path = request.path.partition("?")[0]
+        kind, told = (path, spoken()[path]) if request.body is None else answered(request.body["sql"])
+        told = json.loads(json.dumps(told))
+        if kind in self.lies:
+            told = self.lies[kind](told)
+        return Answer(said=told)
+
+
+@pytest.fixture
+def liar(monkeypatch):
+    """A cluster that tells the truth until it is told otherwise."""
+    made = Liar()
+    monkeypatch.setattr(Web, "ask", lambda _, requests: [made.say(one) for one in requests])
+    monkeypatch.setattr(Web, "each", lambda _, requests: (made.say(one) for one in requests))
+    return made
+
+
+def top(engine):
+    """The two largest."""
+    return rows(engine.histogram(SELECTION, top=2))
+
+
+def everything(engine):
+    """All items."""
+    return rows(engine.histogram(SELECTION))
+
+
+def listed(engine):
+    """Three of a list."""
+    return engine.histogram(SELECTION).of(np.array(["a", "b", "c"], dtype=object)).tolist()
+
+
+def pairs(engine):
+    """Who has what."""
+    held = engine.incidence(SELECTION)
+    return rows(held.largest(9))
+
+
+ASKED = (top, everything, listed, pairs)
+
+
+def places(told, at=()):
+    """Every place of an answer."""
+    yield at
+    inner = told.items() if isinstance(told, dict) else enumerate(told) if isinstance(told, list) else ()
+    for name, value in inner:
+        yield from places(value, (*at, name))
+
+
+def changed(told, at, lie):
+    """The answer with something else in one place, if it has that."""
+    if not at or at not in places(told):
+        return told if at else lie
+    made = copy.deepcopy(told)
+    inner = made
+    for name in at[:-1]:
+        inner = inner[name]
+    inner[at[-1]] = lie
+    return made
+
+
+def said_of(error):
+    """All words that go with an error, however it is shown."""
+    seen = []
+    while error is not None:
+        seen += [str(error), repr(error.args), *getattr(error, "__notes__", ())]
+        error = error.__cause__ or error.__context__
+    return " ".join(seen)
+
+
+def outcome(ask):
+    """What is answered; None for a refusal, which must not tell anything."""
+    words = ""
+    try:
+        engine = open_pinot("pinot://127.0.0.1:9/t")
+        found = ask(engine)
+        engine.fingerprint(b"k")
+        engine.fingerprint(b"k")
+    except HushcountError as refused:
+        found, words = None, said_of(refused)
+    assert CANARY not in words
+    return found
+
+
+def is_data(kind, at):
+    """Whether a place holds what is counted: any value that could be one is as good as another."""
+    return kind in {"groups", "rows", "count"} and at[:2] == ("resultTable", "rows")
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_the_truth_is_answered(liar, ask):
+    """Also with a segment whose name has a quote in it, and somebody's address."""
+    assert outcome(ask) is not None
+
+
+@pytest.mark.parametrize("kind", ["plan", "groups", "number", "count", "rows", *spoken()])
+def test_no_lie_about_one_place_is_believed_or_repeated(liar, kind):
+    """Whatever stands there instead."""
+    told = spoken().get(kind) or next(made for name, made in map(answered, STATEMENTS) if name == kind)
+    ask = pairs if kind in {"count", "rows"} else top
+    truth = outcome(ask)
+    # Names of columns are public, and are shown to whoever names another.
+    for at in (at for at in places(told) if at[-1:] != ("name",)):
+        for lie in LIES:
+            liar.lies = {kind: lambda said, at=at, lie=lie: changed(said, at, lie)}
+            found = outcome(ask)
+
+            assert found in (None, truth) or is_data(kind, at), (at, lie)
+
+
+STATEMENTS = (
+    "EXPLAIN PLAN FOR x LIMIT 3",
+    "SELECT x GROUP BY y LIMIT 3",
+    "SELECT DISTINCTCOUNT(x)",
+    "SELECT COUNT(*)",
+    "SELECT x",
+)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {f"{CANARY}Reached": True},
+        {"exceptions": [{"errorCode": CANARY, "message": CANARY}]},
+        {"exceptions": [{"errorCode": 305, "message": CANARY}, CANARY]},
+        {"exceptions": {CANARY: CANARY}},
+        {"exceptions": ""},
+    ],
+)
+def test_a_broker_is_not_quoted(liar, lie):
+    """Neither names of fields nor what should be numbers: an operator's words may have data in them."""
+    liar.lies = {"groups": lambda said: {**said, **lie}}
+    with pytest.raises(StoreIncomplete) as caught:
+        top(open_pinot("pinot://127.0.0.1:9/t"))
+
+    assert caught.value.point in {2, 3}
+    assert CANARY not in said_of(caught.value)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        [["a", 3], ["b", 2], ["c", 1.5]],
+        [["a", 3], ["b", 2], ["c", True]],
+        [["a", 3], ["b", 2], ["c", CANARY]],
+        [["a", 3], ["b", 2], ["c", 0]],
+        [["a", 3], ["b", 2], ["c", -1]],
+        [["a", 7], ["b", 2], ["c", 1]],
+        [["a", 3], ["b", 2], [7, 1]],
+        [["a", 3], ["b", 2], [None, 1]],
+        [["a", 3], ["b", 2], ["c"]],
+        [["a", 3], ["b", 2], ["c", 1, CANARY]],
+        [["a", 3], ["b", 2], "c1"],
+        [["a", 3], ["a", 3], ["c", 1]],
+        [["c", 1], ["b", 2], ["a", 3]],
+    ],
+)
+@pytest.mark.parametrize("ask", [everything, listed])
+def test_groups_that_cannot_be_are_refused(liar, lie, ask):
+    """Counts that are none, more people than rows, an item twice, or in another order than was asked for."""
+    liar.lies = {"groups": lambda said: changed(said, ("resultTable", "rows"), lie)}
+    engine = open_pinot("pinot://127.0.0.1:9/t")
+    with pytest.raises(StoreIncomplete) as caught:
+        ask(engine)
+
+    assert caught.value.point in {8, 10}
+    assert CANARY not in said_of(caught.value)
+
+
+@pytest.mark.parametrize(
+    "lie", [["ann", 7], ["ann", None], [7, "a"], ["ann"], ["ann", "a", CANARY], CANARY, ["ann", []]]
+)
+def test_rows_that_cannot_be_are_refused(liar, lie):
+    """Cells of another type than their column, or too few or too many of them."""
+    liar.lies = {"rows": lambda said: changed(said, ("resultTable", "rows", 5), lie)}
+    engine = open_pinot("pinot://127.0.0.1:9/t")
+    with pytest.raises(StoreIncomplete) as caught:
+        pairs(engine)
+
+    assert caught.value.point == 8
+    assert CANARY not in said_of(caught.value)
