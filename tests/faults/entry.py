@@ -1,5 +1,9 @@
 """The server of these tests: `hushcount serve`, wrapped. Run as a module; its workers import it once more.
 
+Its workers are forked from a process that has imported what they need and done nothing else, since importing is most of
+what starting one takes, and a storm starts dozens. That they can be started as in the product, each from nothing, is
+shown by tests/api/test_serve.py and tests/deploy.
+
 What the variable HUSHCOUNT_FAULTS says as JSON happens in the workers alone:
     plans: a folder of files such as "after reserve 2"; each worker takes one and dies there, later ones live.
     kills: a file that gets a line for each death.
@@ -24,6 +28,19 @@ if TYPE_CHECKING:
     from tests.faults.points import Doom
 
 VARIABLE = "HUSHCOUNT_FAULTS"
+# What a worker imports before it answers, and what `install` does.
+_IMPORTED = (
+    "hushcount.app.serving.opening",
+    "hushcount.api.app",
+    "hushcount.api.draining",
+    "hushcount.api.logs",
+    "hushcount.console.pages",
+    "hushcount.engines.duckdb.engine",
+    "uvicorn.protocols.http.h11_impl",
+    "psycopg",
+    "tests.faults.points",
+    "tests.faults.twins",
+)
 
 
 def install(said: dict[str, Any]) -> None:
@@ -80,6 +97,17 @@ def move_clock(file: Path) -> None:
     sqlite.SqliteDatabase.__init__ = made  # type: ignore[method-assign, assignment]
 
 
+def import_once() -> None:
+    """Let workers be forked from a process without threads that has imported everything, instead of spawned."""
+    import multiprocessing
+
+    import uvicorn._subprocess
+
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload([*_IMPORTED])
+    uvicorn._subprocess.spawn = forking  # type: ignore[assignment]  # noqa: SLF001
+
+
 _worker = serving.worker
 
 
@@ -89,11 +117,12 @@ def worker() -> Any:
     return _worker()
 
 
-# Workers are spawned, and import the main module first; then they ask this module for their application.
+# Workers import the main module first; then they ask this module for their application.
 serving.worker = worker
 
 if __name__ == "__main__":
     # On a busy machine a worker takes long to start, and one that is given up is not what these tests are about.
     if "patience" in (told := json.loads(os.environ.get(VARIABLE, "{}"))):
         serving._PATIENCE = told["patience"]  # noqa: SLF001
+    import_once()
     serving.serve()

@@ -197,13 +197,12 @@ class Server:
         return False
 
     def workers(self) -> list[int]:
-        """The processes that serve."""
+        """The processes that serve: children of the one that imported everything for them."""
         if self.process is None or self.process.poll() is not None:
             return []
-        found = []
-        for task in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
-            found += [int(pid) for pid in task.read_text(encoding="ascii").split()]
-        return [pid for pid in found if b"spawn_main" in _command(pid)]
+        return [
+            pid for child in _children(self.process.pid) if b"forkserver" in _command(child) for pid in _children(child)
+        ]
 
     def kill(self, pid: int) -> None:
         """Kill one worker, as nobody expects it."""
@@ -249,6 +248,14 @@ class Server:
             return reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read()
         finally:
             connection.close()
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(child) for child in task.read_text(encoding="ascii").split()]
+    return found
 
 
 def _command(pid: int) -> bytes:

@@ -94,30 +94,25 @@ def test_a_canary_on_the_command_line_is_seen():
     assert "command count" in finding.measured
 
 
-@pytest.mark.parametrize("way", ["log", "warning", "print", "cause"])
-def test_every_channel_is_heard(way, capsys):
-    """A canary in a log record, a warning, printed text or the cause of an error is found."""
+def test_every_channel_is_heard(capsys):
+    """A canary in a log record, a warning, printed text and the cause of an error is found in each of them."""
 
     def leak(question, path, options, *, version=None, folder=None):
         line = path.read_bytes().splitlines()[-1].decode("latin-1")
-        if way == "log":
-            logging.getLogger("hushcount.made_up").debug("read %s", line)
-        if way == "warning":
-            warnings.warn(line, stacklevel=1)
-        if way == "print":
-            print(line)  # noqa: T201 (that is the leak)
-        if way == "cause" and path.name == "torn.csv":
+        logging.getLogger("hushcount.made_up").debug("read %s", line)
+        warnings.warn(line, stacklevel=1)
+        print(line)  # noqa: T201 (that is the leak)
+        if path.name == "torn.csv":
             raise UnreadableSource("it cannot be read") from ValueError(line)
         return ask(question, path, options, version=version, folder=folder)
 
     # The command line has nothing to do with it, and each command would be a process.
     silent = Product(ask=leak, command=lambda _words, _folder: Said(code=0, out="popular", err=""))
     finding = run_check(CHECKS["canaries stay silent"], silent, quick=True)
+    channels = {"log records", "warnings", "standard output", "error on file torn"}
 
     assert not finding.holds
-    assert {"log": "log records", "warning": "warnings", "print": "standard output", "cause": "error on file torn"}[
-        way
-    ] in finding.measured
+    assert channels <= set(finding.measured.removeprefix("found in ").split(", "))
 
 
 def test_a_search_that_finds_nothing_at_all_is_no_pass():

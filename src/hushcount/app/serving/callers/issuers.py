@@ -76,9 +76,9 @@ class Issuer:
             MissingExtra: the package for it is not installed.
         """
         try:
-            from joserfc import jwt  # noqa: PLC0415  an extra
-            from joserfc.errors import JoseError  # noqa: PLC0415
-            from joserfc.jwk import import_key  # noqa: PLC0415
+            from joserfc import jwt
+            from joserfc.errors import JoseError
+            from joserfc.jwk import import_key
         except ImportError:
             raise MissingExtra("joserfc", "pip install 'hushcount[oidc]'") from None
         header = _header(text)
