@@ -15,10 +15,10 @@ from hushcount.app.intervals import intervals
 from hushcount.engines.incidence import incidence
 from hushcount.errors import BudgetExhausted, InvalidParameter
 from hushcount.mechanisms.chooser import choose
-from hushcount.mechanisms.counts import ntm, ntm_choice, ntm_shape
+from hushcount.mechanisms.counts import ntm, ntm_choice
 from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
 from hushcount.mechanisms.counts.ntm_estimates import estimate
-from hushcount.mechanisms.counts.ntm_plan import Shares, plan_ntm
+from hushcount.mechanisms.counts.ntm_plan import Settings, Shares, plan_ntm
 from hushcount.mechanisms.counts.ntm_shape import shape_of
 from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.table import find
@@ -252,15 +252,23 @@ def test_what_a_choice_and_a_loss_do_not_need_is_for_the_counts(size):
 
 
 def test_a_rough_loss_has_half_of_the_noise_of_the_last_count():
-    """In a whole run on large counts: its deviation is half of the last rough count's, and less than all is paid."""
-    source = Chosen(named=[set(NAMES[:3]), set(), set()], row=-1)
-    find("ntm").run(people(60_000), plan_ntm(rho_budget("0.1", "1e-6")), source)
+    """In a whole run in which people hold many items: less than its share is paid for it, by the clip as drawn."""
+    names = [f"{number:03}" for number in range(400)]
+    data = incidence(np.repeat(np.arange(600), 400), names * 600)
+    settings = Settings(crowded=1e6, few=(math.inf, math.inf))
+    plan = plan_ntm(rho_budget("0.1", "1e-6"), settings=settings)
+    # The first candidate with all of them.
+    source = Chosen(named=[set(names), set(), set()], row=7)
+    find("ntm").run(data, plan, source)
     calls = {call.purpose: call for call in source.calls}
-    unit = calls["ntm/lost/0"].reach.l2
-    made = ntm_shape.shape_of(as_items(NAMES[:3]), np.full(3, 36666.0), rho=PLAN.least, finest=24)
-    last = math.sqrt(calls["ntm/rough"].variance) / int(made.ranked.amplitudes[-1])
+    loss, counts = calls["ntm/lost/0"], calls["ntm/rough"]
+    # All predictions are alike, so that the last item has the amplitude of a whole person.
+    made = shape_of(as_items(names), np.full(400, 600.0), rho=plan.least, finest=24)
+    noise = made.stddev(Clip(first=400, radius=counts.reach.l2), plan.rough)
 
-    assert math.sqrt(calls["ntm/lost/0"].variance) / unit == pytest.approx(last / 2, rel=1e-3)
+    assert math.sqrt(counts.variance) / int(made.ranked.amplitudes[-1]) == pytest.approx(noise)
+    assert math.sqrt(loss.variance) / loss.reach.l2 == pytest.approx(noise / 2)
+    assert Fraction(loss.reach.l2) ** 2 / (2 * loss.variance) < Fraction(plan.losses[0]) / 2
 
 
 @pytest.mark.parametrize("items", [1, 1000, 200_000])
