@@ -85,19 +85,34 @@ def test_a_turn_by_the_true_crowd_is_caught_by_both():
     assert replay(turning(), quick=True).holds
 
 
-def test_the_audit_replays_every_way():
-    """Of what is replayed under the plan that takes all steps, some is measured and some peeled, at once and later."""
-    seen = set()
+def replayed_calls():
+    """The calls of each of some runs under the plan that takes all steps, on tables of the audit."""
     for seed, pair in enumerate(itertools.chain(itertools.islice(ALL_STEPS.neighbours(), 10), crowds(quick=True))):
         drawn = []
 
         class Noting(SeededSource):
             def perform(self, call, drawn=drawn):
-                drawn.append(call.purpose)
+                drawn.append(call)
                 return super().perform(call)
 
         ALL_STEPS.answer(pair.rows, Noting(seed))
-        named, peeled = ([one for one in drawn if one.startswith(kind)] for kind in ("ntm/names", "pcr-batched"))
+        yield drawn
+
+
+def test_the_audit_replays_every_way():
+    """Of what is replayed under the plan that takes all steps, some is measured and some peeled, at once and later.
+
+    What choices and losses need is decided by what was released, and differs.
+    """
+    seen, rates, noises = set(), set(), set()
+    for drawn in replayed_calls():
+        named, peeled = (
+            [one for one in drawn if one.purpose.startswith(kind)] for kind in ("ntm/names", "pcr-batched")
+        )
         seen.add((bool(named), bool(peeled)))
+        rates |= {one.rate for one in drawn if one.purpose.startswith("ntm/choice")}
+        noises |= {one.variance / one.reach.l2**2 for one in drawn if one.purpose.startswith("ntm/lost")}
 
     assert seen >= {(False, True), (True, True), (True, False)}
+    assert len(rates) > 2
+    assert len(noises) > 2

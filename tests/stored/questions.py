@@ -9,9 +9,10 @@ Stored anew since, and why; in all others not a byte changed:
 - `gaussian-threshold`, `tsgd`, `tsgd-public`, `plume-threshold`: items and counts are those of before; intervals are
   given that the threshold was passed, and `gaussian-threshold` is charged the delta that it uses.
 - `known-gaussian` is new.
-- `ntm`, `ntm-unclipped`: version 6, whose intervals go by the final counts alone near the last item that is measured,
-  which may turn to peeling before its third round, and which turns to it at once only where the crowd is clearly too
-  small. Other noise, so other counts.
+- `ntm-unclipped`: version 6, whose intervals go by the final counts alone near the last item that is measured, which
+  may turn to peeling before its third round, and which turns to it at once only where the crowd is clearly too small.
+  Other noise, so other counts.
+- `ntm`: version 7, as that, and its choices and losses take no more of rho than they need. Other noise as well.
 - `hybrid-top`: version 4, which names with a part of rho only where it can clearly be done.
 - `ladder`: version 3, whose tables lose less between their points.
 - A wanted error is another question than before, with other noise: it is half of an interval now.

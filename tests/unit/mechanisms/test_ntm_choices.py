@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushcount.mechanisms.counts.ntm_choice import UNIT, Ladder, candidates, choice_call, choice_epsilon, log_priors
+from hushcount.mechanisms.counts.ntm_choice import (
+    UNIT,
+    Ladder,
+    candidates,
+    choice_call,
+    choice_epsilon,
+    choice_rho,
+    log_priors,
+    loss_rho,
+    rarest,
+)
 from hushcount.mechanisms.counts.ntm_shape import shape_of
 from hushcount.noise.source import SeededSource
 from tests.unit.mechanisms.made_inputs import as_items
@@ -106,3 +116,36 @@ def test_a_ladder_is_as_long_as_it_says(ladder):
     assert len(shrunk) == ladder.steps + 1
     assert shrunk[-1] == pytest.approx(shrunk[0] * ladder.shrinking ** (ladder.steps / 2), rel=0.01, abs=1)
     assert all(two.first <= max(one.first + 1, one.first * ladder.growth) for one, two in itertools.pairwise(grown))
+
+
+SHARES = st.sampled_from([Decimal("3e-11"), Decimal("0.0026"), Decimal("0.03"), Decimal(24)])
+
+
+@given(most=SHARES, count=st.floats(1e-3, 1e12), asked=st.sampled_from([0.02, 0.0025]))
+def test_a_choice_needs_no_more_than_its_share_and_than_its_steps_are_worth(most, count, asked):
+    """From a hundredth of the share to all of it; between, a step's log-prior is what it may be at most."""
+    ladder = Ladder(worth=asked)
+    rho = choice_rho(most, count, ladder)
+
+    assert most / 100 - Decimal("1e-36") <= rho <= most
+    if most / 100 < rho < most:
+        assert float(choice_epsilon(rho)) * asked * count == pytest.approx(ladder.most)
+
+
+@given(most=SHARES, stddev=st.floats(1e-3, 1e12))
+def test_a_loss_needs_no_more_than_its_share_and_than_its_noise(most, stddev):
+    """From a hundredth of the share to all of it; between, its noise has the deviation that was asked for."""
+    rho = loss_rho(most, stddev)
+
+    assert most / 100 - Decimal("1e-36") <= rho <= most
+    if most / 100 < rho < most:
+        assert 1 / math.sqrt(2 * rho) == pytest.approx(stddev)
+
+
+@given(predictions=PREDICTIONS, room=ROOMS)
+def test_the_rarest_item_is_thought_to_be_one_of_those_that_may_be_last(predictions, room):
+    """Between the last one that fits without a clip and the last one of all."""
+    made = shape(predictions)
+    first = candidates(made, room, Ladder())[0].first
+
+    assert made.predictions[-1] * (1 - 1e-9) <= rarest(made, room) <= made.predictions[first - 1] * (1 + 1e-9)

@@ -15,10 +15,10 @@ from hushcount.app.intervals import intervals
 from hushcount.engines.incidence import incidence
 from hushcount.errors import BudgetExhausted, InvalidParameter
 from hushcount.mechanisms.chooser import choose
-from hushcount.mechanisms.counts import ntm
+from hushcount.mechanisms.counts import ntm, ntm_choice
 from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
 from hushcount.mechanisms.counts.ntm_estimates import estimate
-from hushcount.mechanisms.counts.ntm_plan import Shares, plan_ntm
+from hushcount.mechanisms.counts.ntm_plan import Settings, Shares, plan_ntm
 from hushcount.mechanisms.counts.ntm_shape import shape_of
 from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.table import find
@@ -138,8 +138,8 @@ def shape(counts=(800.0, 400.0, 100.0)):
 
 def test_a_choice_is_the_row_that_was_drawn():
     """The first candidate clips nobody, the last has all items and little room."""
-    first = course(row=0).choose(shape(), room=1e-9, number=0)
-    last = course(row=-1).choose(shape(), room=1e-9, number=1)
+    first = course(row=0).choose(shape(), room=1e-9, rho=PLAN.choices[0], number=0)
+    last = course(row=-1).choose(shape(), room=1e-9, rho=PLAN.choices[1], number=1)
 
     assert first == shape().unclipped(1)
     assert last.first == 3
@@ -161,13 +161,14 @@ def test_what_a_clip_takes_is_bought_only_where_it_can_take():
     loose, tight = course(), course()
     unclipped = shape().unclipped(3)
     clip = replace(unclipped, radius=unclipped.radius // 3)
-    lost, stddev = tight.lost(shape(), clip, 1)
+    rho = Decimal("0.02")
+    lost, stddev = tight.lost(shape(), clip, rho=rho, number=1)
 
-    assert loose.lost(shape(), unclipped, 1) == (0.0, 0.0)
+    assert loose.lost(shape(), unclipped, rho=rho, number=1) == (0.0, 0.0)
     assert not loose.purse.bought.events
-    assert float(zcdp.spent(tight.purse.bought).rho) == pytest.approx(float(PLAN.losses[1]))
+    assert zcdp.spent(tight.purse.bought).rho == rho
     assert lost > 0
-    assert stddev == pytest.approx(1 / math.sqrt(2 * PLAN.losses[1]))
+    assert stddev == pytest.approx(5)
     counts = tight.measure(shape(), clip, rho=Decimal("0.1"), purpose="counts").counts
     assert (np.array([1000, 500, 334]) - counts <= lost + 1e-9).all()
 
@@ -218,6 +219,56 @@ def test_final_counts_get_all_that_is_left():
     ntm._final(one, shape())  # noqa: SLF001
 
     assert one.purse.rho == 0
+
+
+def amounts(counts, *, row):
+    """What the second choice, the loss and the final counts cost, where items are predicted to have these counts."""
+    one = course(row=row)
+    ntm._final(one, shape(counts))  # noqa: SLF001
+    paid = {}
+    for call in one.noise.calls:
+        epsilon = call.rate * call.reach.spread if isinstance(call, Peel) else None
+        due = Fraction(call.reach.l2) ** 2 / (2 * call.variance) if epsilon is None else epsilon**2 / 8
+        paid[call.purpose.removeprefix("ntm/")] = float(due)
+    return one, paid
+
+
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_what_a_choice_and_a_loss_do_not_need_is_for_the_counts(size):
+    """Where counts are small all of both shares is used; where they are large little is, and counts get the rest."""
+    one, paid = amounts((8 * size, 4 * size, size), row=-1)
+    shares = float(PLAN.choices[1]), float(PLAN.losses[1])
+
+    assert one.purse.rho < Decimal("1e-15")
+    assert sum(paid.values()) == pytest.approx(float(PLAN.rho))
+    if size == 1:
+        assert (paid["choice/1"], paid["lost/1"]) == pytest.approx(shares)
+    else:
+        count = ntm_choice.rarest(shape((8 * size, 4 * size, size)), 2 * 0.944 * PLAN.final_noise**2)
+        epsilon, stddev = 1.5 / (0.02 * count), PLAN.loss_noise * PLAN.final_noise * count
+        assert paid["choice/1"] == pytest.approx(max(epsilon**2 / 8, shares[0] / 100))
+        assert paid["lost/1"] == pytest.approx(max(1 / (2 * stddev**2), shares[1] / 100))
+        assert paid["counts"] > 0.99
+
+
+def test_a_rough_loss_has_half_of_the_noise_of_the_last_count():
+    """In a whole run in which people hold many items: less than its share is paid for it, by the clip as drawn."""
+    names = [f"{number:03}" for number in range(400)]
+    data = incidence(np.repeat(np.arange(600), 400), names * 600)
+    settings = Settings(crowded=1e6, few=(math.inf, math.inf))
+    plan = plan_ntm(rho_budget("0.1", "1e-6"), settings=settings)
+    # The first candidate with all of them.
+    source = Chosen(named=[set(names), set(), set()], row=7)
+    find("ntm").run(data, plan, source)
+    calls = {call.purpose: call for call in source.calls}
+    loss, counts = calls["ntm/lost/0"], calls["ntm/rough"]
+    # All predictions are alike, so that the last item has the amplitude of a whole person.
+    made = shape_of(as_items(names), np.full(400, 600.0), rho=plan.least, finest=24)
+    noise = made.stddev(Clip(first=400, radius=counts.reach.l2), plan.rough)
+
+    assert math.sqrt(counts.variance) / int(made.ranked.amplitudes[-1]) == pytest.approx(noise)
+    assert math.sqrt(loss.variance) / loss.reach.l2 == pytest.approx(noise / 2)
+    assert Fraction(loss.reach.l2) ** 2 / (2 * loss.variance) < Fraction(plan.losses[0]) / 2
 
 
 @pytest.mark.parametrize("items", [1, 1000, 200_000])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar, cast
 
@@ -18,6 +19,7 @@ from hushcount.mechanisms.counts.ntm import run_ntm
 from hushcount.mechanisms.counts.ntm_choice import UNIT, Ladder
 from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm
 from hushcount.mechanisms.counts.pcr_batched import BatchedPlan, peeling_rho, plan_pcr_batched, run_pcr_batched
+from hushcount.model.amounts import charge
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
 from hushcount.model.facts import Facts
@@ -30,7 +32,8 @@ _T = TypeVar("_T")
 
 _ITEMS = tuple("abcdef")
 # All steps, on a coarse grid, and candidates down to where a person who holds everything is nearly clipped away.
-_SETTINGS = Settings(lists=8, crowded=1e6, finest=4, ladder=Ladder(steps=60))
+# Choices and losses need less than their shares.
+_SETTINGS = Settings(lists=8, crowded=1e6, finest=4, loss_noise=2.0, ladder=Ladder(steps=60, worth=0.1))
 _PLAN = plan_ntm(epsilon_budget(4, "0.05"), relative_error=0.5, settings=_SETTINGS)
 # Everybody has one item, but for two who have all: one of these leaves.
 _CROWD = tuple((f"{item}{person}", item) for item in _ITEMS for person in range(40))
@@ -123,6 +126,20 @@ def two_people_lost(call: AnyCall) -> AnyCall:
     return replace(call, variance=call.variance / 4)
 
 
+def precision_by_truth(call: AnyCall) -> AnyCall:
+    """A choice costs less than was charged where nobody loses much: how much is told by the true losses."""
+    if not isinstance(call, Peel) or not call.purpose.startswith("ntm/choice"):
+        return call
+    return replace(call, rate=call.rate / (1 + Fraction(int(call.values.min()), -UNIT)))
+
+
+def bound_by_truth(call: AnyCall) -> AnyCall:
+    """What a clip takes away has the more noise the more it is: more than was charged for, never less."""
+    if not isinstance(call, AddGaussian) or not call.purpose.startswith("ntm/lost"):
+        return call
+    return replace(call, variance=call.variance * (1 + Fraction(int(call.values[0]), call.reach.l2 or 1)))
+
+
 class Peeking(Altered):
     """A source whose sums of one purpose are drawn and paid for, and then known without their noise."""
 
@@ -153,6 +170,23 @@ def _uncharged(run: Run, kind: type[BoundedRange | DiscreteGaussian]) -> Run:
         return replace(outcome, cost=Cost.of(*events))
 
     return cheaper
+
+
+def _bound_free(data: object, plan: object, noise: NoiseSource) -> Outcome:
+    """What a clip takes away is drawn with its noise, and is not charged."""
+    prices: list[Decimal] = []
+
+    def noted(call: AnyCall) -> AnyCall:
+        if isinstance(call, AddGaussian) and call.purpose.startswith("ntm/lost"):
+            prices.append(charge(Fraction(call.reach.l2 or 1) ** 2 / (2 * call.variance)))
+        return call
+
+    outcome = altered(run_ntm, noted)(data, plan, noise)
+    events = [
+        (event, times - prices.count(event.rho) if isinstance(event, DiscreteGaussian) else times)
+        for event, times in outcome.cost.events
+    ]
+    return replace(outcome, cost=Cost.of(*((event, times) for event, times in events if times)))
 
 
 def _counted_again_free(data: Histogram, plan: BatchedPlan, noise: NoiseSource) -> Outcome:
@@ -224,6 +258,33 @@ NAMED_TWINS: tuple[Twin, ...] = (
         what="One of the two choices of a clip is free.",
         caught_by="replay",
         broken=_NTM.twin(run=_uncharged(run_ntm, BoundedRange)),
+        sound=_NTM.sound,
+        steps=("replay",),
+    ),
+    Twin(
+        name="choice as sharp as the true losses ask for",
+        erratum="rule: what a step costs is decided from released values alone",
+        what="A choice takes less of rho the more people lose, and not by the counts that were predicted.",
+        caught_by="replay",
+        broken=_NTM.twin(run=altered(run_ntm, precision_by_truth)),
+        sound=_NTM.sound,
+        steps=("replay",),
+    ),
+    Twin(
+        name="loss with noise by the true loss",
+        erratum="rule: what a step costs is decided from released values alone",
+        what="What a clip takes away has noise in proportion to it, and not to the counts that were predicted.",
+        caught_by="replay",
+        broken=_NTM.twin(run=altered(run_ntm, bound_by_truth)),
+        sound=_NTM.sound,
+        steps=("replay",),
+    ),
+    Twin(
+        name="loss that is not charged",
+        erratum="rule: every step is charged before its output is used",
+        what="What a clip takes away is released with its noise, and is free.",
+        caught_by="replay",
+        broken=_NTM.twin(run=_bound_free),
         sound=_NTM.sound,
         steps=("replay",),
     ),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
-from hushcount.mechanisms.counts.ntm_choice import Ladder
+from hushcount.mechanisms.counts.ntm_choice import Ladder, choice_rho, loss_rho, rarest
 from hushcount.mechanisms.counts.ntm_course import Course, Group, Measured
 from hushcount.mechanisms.counts.ntm_estimates import estimate
 from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm, settings_for
@@ -48,7 +49,8 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
        This is asked before the last of the first rounds, which is the dearest, and after it.
     3. A first choice, of how many of them to count and of how much of a person's list may count; where all are kept and
        there is room, one or two rounds more.
-    4. Rough counts; a second choice from what they predict; final counts with all that is left.
+    4. Rough counts; a second choice from what they predict; final counts with all that is left. Choices and losses
+       have no more of their shares than the predicted counts tell that they need.
 
     Guarantee: delta-approximate rho-zCDP, by the filter: every step is charged before it is drawn, and which steps
     follow, and with which numbers, is decided from released values alone. A naming round is delta_i-approximate
@@ -85,13 +87,16 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     shape, rho = _shape(groups, plan), plan.rough
     if not rho:
         return _release(course, _final(course, shape))
-    clip = course.choose(shape, room=2 * float(rho) * plan.rough_noise**2, number=0)
+    room = 2 * float(rho) * plan.rough_noise**2
+    precision = choice_rho(plan.choices[0], rarest(shape, room), plan.ladder)
+    clip = course.choose(shape, room=room, rho=precision, number=0)
     if clip.first == len(shape):
         kept = min(1.0, clip.radius**2 / int(shape.squares[-1]))
         groups = _more_names(course, groups, kept)
         shape = _shape(groups, plan)
         clip = Clip(first=len(shape), radius=_radius(shape, kept))
-    lost = course.lost(shape, clip, 0)
+    bound = loss_rho(plan.losses[0], plan.loss_noise * shape.stddev(clip, rho))
+    lost = course.lost(shape, clip, rho=bound, number=0)
     rough = replace(course.measure(shape, clip, rho=rho, purpose="rough"), lost=lost[0], lost_stddev=lost[1])
     return _release(course, _final(course, _predicted(plan, groups, rough)), rough)
 
@@ -144,14 +149,22 @@ def _predicted(plan: NtmPlan, groups: list[Group], rough: Measured) -> Shape:
 
 
 def _final(course: Course, shape: Shape) -> Measured:
-    """The second choice, and the counts with all that is left; what a clip takes away is bought only if it can."""
-    plan = course.plan
-    reserved = Fraction(plan.choices[1]) + Fraction(plan.losses[1]) if plan.clips else Fraction(0)
+    """The second choice, and the counts with all that is left; what a clip takes away is bought only if it can.
+
+    How much the choice and the loss need is decided before both, by what the rarest count will be about.
+    """
+    plan, left = course.plan, Fraction(course.purse.rho)
+    precision = bound = Decimal(0)
+    if plan.clips:
+        reserved = Fraction(plan.choices[1]) + Fraction(plan.losses[1])
+        count = rarest(shape, 2 * float(left - reserved) * plan.final_noise**2)
+        precision = choice_rho(plan.choices[1], count, plan.ladder)
+        bound = loss_rho(plan.losses[1], plan.loss_noise * plan.final_noise * count)
     # Fractions, since decimals would be rounded to 28 digits, perhaps up.
-    left = allow(Fraction(course.purse.rho) - reserved)
-    clip = course.choose(shape, room=2 * float(left) * plan.final_noise**2, number=1)
-    lost = course.lost(shape, clip, 1)
-    rho = left if shape.clips_somebody(clip) else course.purse.rho
+    rho = allow(left - Fraction(precision) - Fraction(bound))
+    clip = course.choose(shape, room=2 * float(rho) * plan.final_noise**2, rho=precision, number=1)
+    lost = course.lost(shape, clip, rho=bound, number=1)
+    rho = rho if shape.clips_somebody(clip) else course.purse.rho
     return replace(course.measure(shape, clip, rho=rho, purpose="counts"), lost=lost[0], lost_stddev=lost[1])
 
 
@@ -245,7 +258,8 @@ def _mechanism(name: Literal["ntm", "ntm-unclipped"]) -> Mechanism:
         run=run_ntm,
         expect=expect_ntm,
         small=small,
-        version=6,
+        # Without a clip nothing has changed since 6.
+        version=7 if clips else 6,
     )
 
 
@@ -255,7 +269,8 @@ def _small(budget: Budget, *, clips: bool, relative_error: float) -> NtmPlan:
     These few are one round, one choice of three, and one measurement, of two steps for each item. Where counts may be
     rough, so that they have few outcomes, the crowd goes before them, and all ways to peeling are open.
     """
-    coarse = Settings(lists=4, finest=4, ladder=Ladder(steps=2))
+    # A step is worth so much, and a loss may be so noisy, that both need less than their shares.
+    coarse = Settings(lists=4, finest=4, loss_noise=3.0, ladder=Ladder(steps=2, worth=0.5))
     peeling = small_pcr_batched(budget, Facts(relative_error=relative_error))
     if isinstance(budget, EpsilonBudget):
         plan = plan_ntm(budget, clips=clips, relative_error=relative_error, settings=coarse)

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from hushcount.mechanisms.calibration import root_below
 from hushcount.mechanisms.counts.ntm_shape import Shape
+from hushcount.model.amounts import allow, share
 from hushcount.model.costs import BoundedRange, Cost
 from hushcount.model.inputs import Clip, Int64s
 from hushcount.noise.calls import Peel, Reach
@@ -46,10 +47,7 @@ def candidates(shape: Shape, room: float, ladder: Ladder) -> tuple[Clip, ...]:
     `room` is B* = 2 rho eta²: with it the last item's noise is the share eta of its predicted count. The first
     candidate has as many items as fit without clipping anybody, and at least one.
     """
-    squares, all_items = shape.squares, len(shape)
-    # S grows with the number of items, and the room of the last one shrinks: those that fit come first.
-    fitting = bisect_left(range(1, all_items + 1), 1, key=lambda k: int(squares[k - 1]) > shape.radius(k, room) ** 2)
-    first = max(fitting, 1)
+    all_items, first = len(shape), _fitting(shape, room)
     found = [shape.unclipped(first)]
     while first < all_items:
         first = min(all_items, max(first + 1, math.floor(first * ladder.growth)))
@@ -59,6 +57,21 @@ def candidates(shape: Shape, room: float, ladder: Ladder) -> tuple[Clip, ...]:
     return (*found, *(Clip(first=all_items, radius=radius) for radius in shrunk))
 
 
+def _fitting(shape: Shape, room: float) -> int:
+    squares, all_items = shape.squares, len(shape)
+    # S grows with the number of items, and the room of the last one shrinks: those that fit come first.
+    fitting = bisect_left(range(1, all_items + 1), 1, key=lambda k: int(squares[k - 1]) > shape.radius(k, room) ** 2)
+    return max(fitting, 1)
+
+
+def rarest(shape: Shape, room: float) -> float:
+    """About the count of the rarest item that will be measured, as far as it can be told before the choice.
+
+    It is between the last one that fits without a clip and the last one of all: their geometric mean.
+    """
+    return math.sqrt(float(shape.predictions[_fitting(shape, room) - 1]) * float(shape.predictions[-1]))
+
+
 def log_priors(shape: Shape, clips: tuple[Clip, ...], *, epsilon: float, ladder: Ladder) -> list[float]:
     """Lambda of each candidate: the sum over it and those before of clip(epsilon worth P_k, least, most)."""
     steps = [
@@ -66,6 +79,25 @@ def log_priors(shape: Shape, clips: tuple[Clip, ...], *, epsilon: float, ladder:
         for clip in clips
     ]
     return list(itertools.accumulate(steps))
+
+
+def choice_rho(most: Decimal, count: float, ladder: Ladder) -> Decimal:
+    """What a choice needs, of the share that it may have, where the rarest item has about this count.
+
+    With epsilon = most / (worth count) a step's log-prior is just what it may be at most. A larger epsilon would tell
+    losses apart that are smaller than what a step is worth.
+    """
+    return _needed(most, (ladder.most / (ladder.worth * count)) ** 2 / 8)
+
+
+def loss_rho(most: Decimal, stddev: float) -> Decimal:
+    """What a loss needs, of the share that it may have, to be released with noise of this deviation, in people."""
+    return _needed(most, 1 / (2 * stddev**2))
+
+
+def _needed(most: Decimal, wanted: float) -> Decimal:
+    """At most all of a share of rho, and at least a hundredth, so that noise fits into its bits."""
+    return most if wanted >= most else max(share(most, 100), allow(wanted))
 
 
 def choice_epsilon(rho: Decimal) -> Decimal:

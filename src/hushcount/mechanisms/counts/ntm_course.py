@@ -99,13 +99,12 @@ class Course:
         noisy = self._noisy(f"ntm/mean/{number}", total, len(named), rho)[0] / len(named)
         return max(noisy, _LEAST_MEAN / math.sqrt(2 * rho))
 
-    def choose(self, shape: Shape, *, room: float, number: int) -> Clip:
-        """How many of the items to count, and under which clip: the first or the second choice."""
+    def choose(self, shape: Shape, *, room: float, rho: Decimal, number: int) -> Clip:
+        """How many of the items to count, and under which clip: the first or the second choice, for this rho."""
         plan = self.plan
         clips = candidates(shape, room, plan.ladder)
         if not plan.clips:
             return clips[0]
-        rho = plan.choices[number]
         self.purse.pay(choice_cost(rho))
         epsilon = choice_epsilon(rho)
         losses = self.incidence.losses(shape.ranked, clips, unit=UNIT)
@@ -132,9 +131,8 @@ class Course:
             predicted=shape.predictions[: clip.first],
         )
 
-    def lost(self, shape: Shape, clip: Clip, number: int) -> tuple[float, float]:
+    def lost(self, shape: Shape, clip: Clip, *, rho: Decimal, number: int) -> tuple[float, float]:
         """What a clip takes away, with noise, and the deviation of the noise; nothing is bought where it is zero."""
-        rho = self.plan.losses[number]
         if not rho or not shape.clips_somebody(clip):
             return 0.0, 0.0
         unit = 1 << self._bits(rho)

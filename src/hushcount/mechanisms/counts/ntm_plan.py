@@ -36,9 +36,9 @@ class Shares:
         names: of each naming round.
         first: how many of these rounds are always run; the others only if there is room for more names.
         means: of the mean count of what each round names.
-        choices: of the choice before the rough counts, and of the one before the final counts.
+        choices: of the choice before the rough counts, and of the one before the final counts, at most.
         rough: of the rough counts.
-        losses: of what the clip takes away from rough and from final counts.
+        losses: of what the clip takes away from rough and from final counts, at most.
     """
 
     crowd: Fraction = Fraction(1, 100)
@@ -76,6 +76,8 @@ class NtmPlan:
         few: naming is given up if all that was named could be peeled so many times over: before the last of the first
             rounds, and after it.
         dropped: a count is not shown if its noise is so many times what was aimed at.
+        loss_noise: a loss is released with noise of this share of that of the rarest count, if its share of rho is
+            enough for that; what is not needed of the share goes to the final counts.
         finest: no grid of a measurement has more bits.
         peeling: what is done instead of naming.
     """
@@ -91,6 +93,7 @@ class NtmPlan:
     crowded: float
     few: tuple[float, float]
     dropped: float
+    loss_noise: float
     finest: int
     rounds: tuple[UnionPlan, ...]
     first: int
@@ -131,6 +134,7 @@ class Settings:
     crowded: float = 0.6
     few: tuple[float, float] = (200.0, 4.0)
     dropped: float = 1.3
+    loss_noise: float = 0.5
     finest: int = 24
     lists: int = _LISTS
     primitive: Primitive = "ks"
@@ -172,8 +176,8 @@ def plan_ntm(
         )
         for one in parts.names
     )
-    # The coarsest sums cut a person into two.
-    sums = (parts.crowd, *parts.means, parts.rough, *parts.losses, Fraction(1))
+    # The coarsest sums cut a person into two, and a loss may have a hundredth of its share.
+    sums = (parts.crowd, *parts.means, parts.rough, *(one / 100 for one in parts.losses), Fraction(1))
     require_variance(2 / (Fraction(total.rho) * min(one for one in sums if one)))
     return NtmPlan(
         name="ntm" if clips else "ntm-unclipped",
@@ -187,6 +191,7 @@ def plan_ntm(
         crowded=fixed.crowded,
         few=fixed.few,
         dropped=fixed.dropped,
+        loss_noise=fixed.loss_noise,
         finest=fixed.finest,
         rounds=rounds,
         first=parts.first,

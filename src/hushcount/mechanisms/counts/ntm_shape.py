@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -57,6 +58,10 @@ class Shape:
     def unclipped(self, first: int) -> Clip:
         """The clip for the first so many items under which nobody is clipped, and hardly more."""
         return Clip(first=first, radius=math.isqrt(int(self.squares[first - 1]) - 1) + 1)
+
+    def stddev(self, clip: Clip, rho: Decimal) -> float:
+        """The deviation of the last item's count under a clip, at this rho, in people."""
+        return clip.radius / math.sqrt(2 * rho) / int(self.ranked.amplitudes[clip.first - 1])
 
     def clips_somebody(self, clip: Clip) -> bool:
         """Whether a person who held all of the first items would be clipped."""
