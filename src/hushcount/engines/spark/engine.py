@@ -1,9 +1,10 @@
 """The Spark engine: the same integers as every other engine, from data of any size, on many machines.
 
-All work on rows is done inside the JVM by keyed functions of values: no row is numbered, nothing depends on the order
-of rows, on partitions or on which attempt of a task succeeded. One shuffle brings each person's rows together; it
-serves deduplication and every round of bounding, and its result is kept for all rounds, sorted by person. Each sum by
-item takes one shuffle more. Only released rows come to the driver: noise is drawn where the sums are.
+All that is done to rows are keyed functions of values: no row is numbered by its place, nothing depends on the order of
+rows, on partitions or on which attempt of a task succeeded. Rows are read, filtered and moved inside the JVM. One
+shuffle brings each person's rows together; workers pack them into lists, once, and every round of bounding goes on
+from these. Each sum by item takes one shuffle more. Only released rows come to the driver: noise is drawn where the
+sums are.
 """
 
 from __future__ import annotations

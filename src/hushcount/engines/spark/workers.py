@@ -6,12 +6,10 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
 
 from hushcount.engines.spark.session import Session, is_local
 from hushcount.errors import UnreadableSource
 
-_Context: TypeAlias = Any  # pyspark.SparkContext; pyspark is imported only where it is used
 # The last is sent to the workers of a cluster; it is tried too, since an old NumPy may be too old for it.
 _NEEDED = ("numpy", "pyarrow", "pandas", "cryptography", "hushcount.engines.spark.packed")
 # So many tasks find every executor of all but the largest clusters.
@@ -39,7 +37,7 @@ def check_workers(session: Session) -> None:
             return
         tasks = max(1, min(context.defaultParallelism, _MOST_TASKS))
         try:
-            lacking = context.parallelize(range(tasks), tasks).mapPartitions(_look(_NEEDED)).distinct().collect()
+            lacking = context.parallelize(range(tasks), tasks).mapPartitions(_look(_NEEDED)).collect()
             told = [lacks(*one) for one in sorted(lacking)[:1]]
         except (PySparkException, Py4JError) as error:
             told = [cannot_start(str(error), context.pythonExec)]
@@ -61,7 +59,7 @@ def _look(needed: tuple[str, ...]) -> Callable[[Iterator[int]], Iterator[tuple[s
         for name in needed:
             try:
                 importlib.import_module(name)
-            except Exception:  # noqa: BLE001, PERF203 (broken is as bad as missing)
+            except Exception:  # noqa: BLE001 (broken is as bad as missing)
                 missing.append(name)
         if missing:
             yield sys.executable, tuple(missing)
@@ -95,6 +93,6 @@ def _advice() -> str:
     return (
         f"They need Python {version} with NumPy, pyarrow, pandas and cryptography: "
         "pip install numpy pyarrow pandas cryptography on every worker, or name a Python that has them, with "
-        "PYSPARK_PYTHON=/path/to/python or --conf spark.pyspark.python=/path/to/python, or send one along with "
-        "--archives env.tar.gz#env and PYSPARK_PYTHON=./env/bin/python"
+        "PYSPARK_PYTHON=/path/to/python, or under spark-submit --conf spark.pyspark.python=/path/to/python, or send "
+        "one along with --archives env.tar.gz#env and PYSPARK_PYTHON=./env/bin/python"
     )

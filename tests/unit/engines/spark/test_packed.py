@@ -1,4 +1,4 @@
-"""Packed lists, without Spark: what a worker packs of its rows is who has what, whatever their order and their number."""
+"""Packed lists, without Spark: what a worker packs of its rows is who has what, whatever their order."""
 
 from __future__ import annotations
 
