@@ -13,7 +13,7 @@ from hushcount.engines.engine import refuse_sequential
 from hushcount.engines.hashing import role_keys
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.spark.blocks import SparkCounts, SparkSums, SparkWeights
-from hushcount.engines.spark.packed import unpack
+from hushcount.engines.spark.packed import arrow_texts, unpack
 from hushcount.engines.spark.session import attempt, mapped
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
@@ -29,12 +29,14 @@ from hushcount.model.inputs import (
     UniformWeights,
     UserLists,
 )
+from hushcount.model.texts import SortedTexts
 
 if TYPE_CHECKING:
     from hushcount.model.inputs import Incidence
 
 _Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
 _Batch: TypeAlias = Any  # pyarrow.RecordBatch
+_Summed: TypeAlias = tuple[Items | SortedTexts, Int64s]
 
 # Workers check what their own part comes to; on a grid no finer than this, so many parts stay within 64 bits.
 _FINEST = 30
@@ -51,7 +53,7 @@ class SparkIncidence:
         """Sum of everyone's uniform weights after bounding: one shuffle."""
         unit = 1 << _checked(rule)
 
-        def weigh(held: MemoryIncidence) -> tuple[Items, Int64s]:
+        def weigh(held: MemoryIncidence) -> _Summed:
             found = held.weights(rule)
             return found.items, found.weights[:, None]
 
@@ -61,7 +63,7 @@ class SparkIncidence:
         """Sums of what everyone adds after bounding: one shuffle."""
         _check_bound(rule.bound)
 
-        def add(held: MemoryIncidence) -> tuple[Items, Int64s]:
+        def add(held: MemoryIncidence) -> _Summed:
             found = held.sums(rule)
             return found.items, found.sums
 
@@ -105,13 +107,13 @@ class SparkIncidence:
         refuse_sequential("policy")
 
     def _counted(self, count: Callable[[MemoryIncidence], Histogram]) -> SparkCounts:
-        def counted(held: MemoryIncidence) -> tuple[Items, Int64s]:
+        def counted(held: MemoryIncidence) -> _Summed:
             found = count(held)
             return found.items, found.counts[:, None]
 
         return SparkCounts(name=self.name, frame=self._by_item(counted, ["value"]))
 
-    def _by_item(self, add: Callable[[MemoryIncidence], tuple[Items, Int64s]], names: list[str]) -> _Frame:
+    def _by_item(self, add: Callable[[MemoryIncidence], _Summed], names: list[str]) -> _Frame:
         """Sums for each item of what a function makes of the lists of a row, a column for each."""
         from pyspark.sql import functions as F
 
@@ -121,7 +123,7 @@ class SparkIncidence:
             for held in unpack(batches):
                 items, sums = add(held)
                 columns = [pa.array(sums[:, column]) for column in range(len(names))]
-                yield pa.RecordBatch.from_arrays([pa.array(items, pa.string()), *columns], ["item", *names])
+                yield pa.RecordBatch.from_arrays([arrow_texts(items), *columns], ["item", *names])
 
         schema = ", ".join(["item string", *(f"{name} bigint" for name in names)])
         return mapped(self.packed, run, schema).groupBy("item").agg(*(F.sum(name).alias(name) for name in names))

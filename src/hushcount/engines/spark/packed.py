@@ -9,18 +9,21 @@ the items of a part, not by its pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from hushcount.engines.duckdb.pairs import Pairs, item_bits
+from hushcount.engines.duckdb.pairs import item_bits, split_keys
 from hushcount.engines.incidence import MemoryIncidence
+from hushcount.engines.portions import Portion
 from hushcount.engines.spark.session import mapped
 from hushcount.model.inputs import Int64s, Items
+from hushcount.model.texts import SortedTexts, Texts
 
 _Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
 _Batch: TypeAlias = Any  # pyarrow.RecordBatch
 _Array: TypeAlias = Any  # pyarrow.Array
+_Texts = TypeVar("_Texts", bound=Texts)
 # About so many pairs are one row of bytes, some megabytes, however large a part is: few enough that a pass over them is
 # the work of one core, and that rows can be spread evenly.
 _PAIRS = 900_000
@@ -66,14 +69,24 @@ def unpack(batches: Iterator[_Batch]) -> Iterator[MemoryIncidence]:
         for row in batch.column(0):
             with pa.ipc.open_stream(row.as_buffer()) as stream:
                 users, items, offsets, ids = (column.values for column in stream.read_next_batch().columns)
-            yield MemoryIncidence(
-                users=_objects(users),
-                items=_objects(items),
+            everybody = Portion(
+                users=_texts(users, Texts),
                 offsets=offsets.to_numpy(),
                 ids=ids.to_numpy(),
                 # How often is asked of nobody here.
                 times=np.broadcast_to(np.int64(1), len(ids)),
             )
+            yield MemoryIncidence(items=_texts(items, SortedTexts), portions=[everybody], people=len(users))
+
+
+def arrow_texts(items: Items | SortedTexts) -> _Array:
+    """Items as Spark takes them."""
+    import pyarrow as pa
+
+    if not isinstance(items, SortedTexts):
+        return pa.array(items, pa.string())
+    buffers = (pa.py_buffer(np.ascontiguousarray(held)) for held in (items.edges, items.buffer))
+    return pa.LargeStringArray.from_buffers(len(items), *buffers).cast(pa.string())
 
 
 def _numbered(chunks: list[_Array]) -> tuple[_Array, Int64s]:
@@ -107,17 +120,16 @@ def _bytes(keys: Int64s, users: _Array, things: _Array) -> bytes:
     """The lists of some sorted keys, with the people and items that are theirs, as one message of Arrow."""
     import pyarrow as pa
 
-    found = Pairs(width=len(things), people=0, keys=keys).incidence(np.array([], dtype=object))
+    codes, offsets, held, _ = split_keys(keys, width=len(things))
     used = np.zeros(len(things), dtype=np.bool_)
-    used[found.ids] = True
-    ids = (np.cumsum(used, dtype=np.int32) - np.int32(1))[found.ids]
+    used[held] = True
     columns = {
-        "users": users.take(pa.array(found.users)),
-        "items": things.filter(pa.array(used)),
-        "offsets": pa.array(found.offsets),
-        "ids": pa.array(ids),
+        "users": users.take(pa.array(codes)).cast(pa.large_string()),
+        "items": things.filter(pa.array(used)).cast(pa.large_string()),
+        "offsets": pa.array(offsets),
+        "ids": pa.array((np.cumsum(used, dtype=np.int32) - np.int32(1))[held]),
     }
-    lists = [pa.LargeListArray.from_arrays(pa.array([0, len(held)], pa.int64()), held) for held in columns.values()]
+    lists = [pa.LargeListArray.from_arrays(pa.array([0, len(one)], pa.int64()), one) for one in columns.values()]
     batch = pa.RecordBatch.from_arrays(lists, list(columns))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as stream:
@@ -125,7 +137,8 @@ def _bytes(keys: Int64s, users: _Array, things: _Array) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _objects(texts: _Array) -> Items:
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts.to_pylist()
-    return array
+def _texts(held: _Array, kind: type[_Texts]) -> _Texts:
+    """The texts of an array, where they lie."""
+    _, edges, data = held.buffers()
+    buffer = np.zeros(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+    return kind(buffer, np.frombuffer(edges, dtype=np.int64, count=len(held) + 1))

@@ -25,10 +25,11 @@ def unpacked(rows, *, size):
 
 def pairs(held):
     """All pairs, each person's in the order in which they stand."""
+    items, everybody = held.items.tolist(), held.whole()
     return [
-        (user, item)
-        for n, user in enumerate(held.users.tolist())
-        for item in held.items[held.ids[held.offsets[n] : held.offsets[n + 1]]].tolist()
+        (user, items[item])
+        for n, user in enumerate(everybody.users.tolist())
+        for item in everybody.ids[everybody.offsets[n] : everybody.offsets[n + 1]].tolist()
     ]
 
 
@@ -41,18 +42,19 @@ def test_what_is_packed_is_who_has_what(rows, size, most):
     plain = incidence([user for user, _ in rows], [item for _, item in rows])
 
     assert sorted(pair for piece in pieces for pair in pairs(piece)) == sorted(pairs(plain))
-    assert len({user for piece in pieces for user in piece.users.tolist()}) == sum(len(p.users) for p in pieces)
+    assert len({user for piece in pieces for user, _ in pairs(piece)}) == sum(piece.people for piece in pieces)
     for piece in pieces:
         assert piece.items.tolist() == sorted({item for _, item in pairs(piece)})
-        assert (np.diff(piece.offsets) > 0).all()
-        assert (piece.ids.dtype, piece.offsets.dtype) == (np.int32, np.int64)
+        assert (np.diff(piece.whole().offsets) > 0).all()
+        assert (piece.whole().ids.dtype, piece.whole().offsets.dtype) == (np.int32, np.int64)
+        assert packed.arrow_texts(piece.items).to_pylist() == piece.items.tolist()
 
 
 def test_a_large_part_is_cut(monkeypatch):
     """Into pieces of about the size that was set; a person who holds more than that stays whole."""
     rows = [(f"p{n // 10}", f"i{n % 10}") for n in range(100)] + [("p5", f"more {n}") for n in range(50)]
     monkeypatch.setattr(packed, "_PAIRS", 20)
-    sizes = [len(piece.ids) for piece in unpacked(rows, size=7)]
+    sizes = [len(piece.whole().ids) for piece in unpacked(rows, size=7)]
 
     assert sum(sizes) == 150
     assert len(sizes) > 3
