@@ -40,7 +40,10 @@ def packed_lists(rows: _Frame, *, cores: int) -> _Frame:
 
 
 def pack(batches: Iterator[_Batch]) -> Iterator[_Batch]:
-    """What a worker does with the rows of a part, in any order. Of a text that is repeated, one copy is held."""
+    """What a worker does with the rows of a part: the same bytes, whatever the order of rows.
+
+    Of a text that is repeated, one copy is held.
+    """
     import pyarrow as pa
 
     people, items = list[_Array](), list[_Array]()

@@ -50,6 +50,21 @@ def test_what_is_packed_is_who_has_what(rows, size, most):
         assert packed.arrow_texts(piece.items).to_pylist() == piece.items.tolist()
 
 
+@given(rows=ROWS, size=st.integers(1, 9), data=st.data())
+def test_the_bytes_do_not_depend_on_the_order_of_rows(rows, size, data):
+    """A task that runs again meets its rows in another order, and rows of bytes are dealt out by what they hold."""
+
+    def packed_bytes(those, *, size):
+        people, items = zip(*those, strict=True)
+        table = pa.table({"person": pa.array(people, pa.string()), "item": pa.array(items, pa.string())})
+        made = packed.pack(iter(table.to_batches(max_chunksize=size)))
+        return [row.as_py() for batch in made for row in batch.column(0)]
+
+    again = data.draw(st.permutations(rows))
+
+    assert packed_bytes(rows, size=size) == packed_bytes(again, size=40)
+
+
 def test_a_large_part_is_cut(monkeypatch):
     """Into pieces of about the size that was set; a person who holds more than that stays whole."""
     rows = [(f"p{n // 10}", f"i{n % 10}") for n in range(100)] + [("p5", f"more {n}") for n in range(50)]
