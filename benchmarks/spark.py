@@ -1,8 +1,9 @@
-"""Measure Spark on the generated log of the DP-SIPS paper: time, bytes moved, memory, growth, one core and two.
+"""Measure Spark: beside its own plain query, and on the DP-SIPS paper's log: time, bytes, memory, growth, cores.
 
-`make bench-spark` runs this. Each log is written once; each measurement is a session on a private standalone cluster of
-workers with one core each, so that driver and executors are processes of their own and can be weighed apart. Times
-are of one run; start-up of the session is not in them.
+`make bench-spark` runs this. First the ratios, as `spark_ratios` says. Then logs of millions of people: each is written
+once, and each measurement is a session on a private standalone cluster of workers with one core each, so that driver
+and executors are processes of their own and can be weighed apart. These times are of one run; start-up of the session
+is not in them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 
 import tumult
 from report import lasting, rate, show
+from spark_ratios import measure_ratios, real_log
 from synthetic import Log, write_synthetic
 from watch import Watch, core_seconds
 
@@ -187,6 +189,7 @@ def main() -> None:
     parser.add_argument("--longest", type=int, default=100, help="the most rows of one person")
     parser.add_argument("--only", metavar="WORD", default="", help="questions whose name holds this word")
     parser.add_argument("--folder", type=Path, help="where logs are written, 6 MB for each million rows")
+    parser.add_argument("--repeats", type=int, default=3, help="turns beside the plain query; 0 leaves it out")
     parser.add_argument("--no-tumult", action="store_true", help="leave Tumult Analytics out")
     options = parser.parse_args()
     if find_java() is None:
@@ -198,6 +201,13 @@ def main() -> None:
     asked = tuple(one for one in ASKED if options.only in one[0])
     try:
         with tempfile.TemporaryDirectory(prefix="hushcount-", dir=options.folder) as made:
+            if options.repeats:
+                file = (
+                    real_log()
+                    or write(Path(made) / "beside", people=_PEOPLE_BESIDE_TUMULT, longest=options.longest).folder
+                )
+                say(f"{file.stem} beside the plain query")
+                measure_ratios(file, Path(made), repeats=options.repeats)
             if not options.no_tumult:
                 beside_tumult(Path(made), longest=options.longest)
             for place, millions in enumerate(sorted(options.people)):

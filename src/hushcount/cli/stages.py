@@ -33,23 +33,30 @@ class Stages:
         return self
 
     def say(self, stage: str) -> None:
-        """A stage begins."""
+        """A stage begins. One without a name: from here on somebody else shows on this terminal how far it is."""
         with self._lock:
             self._stage = stage
-            if self._showing:
+            if not stage:
+                self._hide()
+            elif self._showing:
                 self._tell()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._timer.cancel()
         with self._lock:
-            self._showing = False
-            if self._status is not None:
-                self._status.stop()
+            self._hide()
+
+    def _hide(self) -> None:
+        self._timer.cancel()
+        self._quiet, self._showing = True, False
+        if self._status is not None:
+            self._status.stop()
 
     def _show(self) -> None:
         with self._lock:
+            if self._quiet:
+                return
             self._showing = True
             if sys.stderr.isatty():
                 from rich.console import Console  # not needed by fast commands

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import venv
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -103,3 +106,60 @@ def test_a_stopped_question_stays_charged_and_leaves_no_job(cluster, many, envir
     assert "Traceback" not in said
     assert asks(ledger) == [("open", True)]
     wait_until(lambda: not any("hushcount" in name for name in cluster.applications()), seconds=30)
+
+
+def test_workers_without_what_they_need_are_told(cluster, log, environment, tmp_path):
+    """A Python without NumPy: a sentence with what to install or set, before the charge, and no Java trace."""
+    bare = tmp_path / "bare"
+    venv.create(bare, with_pip=False)
+    python = bare / "bin" / "python"
+    without = {**environment, "PYSPARK_PYTHON": str(python)}
+    done = command("count", log, *ASK, "--master", cluster.url, environment=without)
+
+    # Lines may be broken anywhere.
+    said = "".join(done.stderr.split())
+
+    assert done.returncode == 3, done.stderr
+    assert f"theirPython,{python},hasnonumpyandnopyarrowandnopandasandnocryptography" in said
+    assert "PYSPARK_PYTHON=/path/to/python" in said
+    assert "Traceback" not in done.stderr
+    assert "\tat " not in done.stderr
+    assert asks(Path(environment["HUSHCOUNT_LEDGER"])) == []
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_one_of_two_bars_is_silent(log, environment, tmp_path, shown):
+    """On a terminal either Spark's own bar tells how far it is, if it was submitted with one, or ours; never both."""
+    words = [sys.executable, "-m", "hushcount.cli"]
+    if shown:
+        program = tmp_path / "program.py"
+        program.write_text("from hushcount.cli.main import main\n\nmain()\n", encoding="utf-8")
+        submit = str(Path(sys.executable).with_name("spark-submit"))
+        words = [submit, "--conf", "spark.ui.showConsoleProgress=true", "--master", "local[2]", str(program)]
+    said = on_terminal([*words, "vocab", str(log), *ASK], environment)
+
+    assert ("Spark: " if shown else "[Stage ") not in said
+    # What was told before Spark was there: a terminal it was.
+    assert "opening the data" in said
+
+
+def on_terminal(words, environment):
+    """What a command writes to a terminal, where it is told that it has one."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(  # noqa: S603 (our own words)
+        words,
+        env={**environment, "TERM": "xterm"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        said = bytearray()
+        # Reading fails where the last who could write has ended.
+        with suppress(OSError):
+            while more := os.read(ours, 4096):
+                said += more
+        os.close(ours)
+        assert process.wait(timeout=300) == 0, said.decode()
+    return said.decode()

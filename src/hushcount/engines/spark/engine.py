@@ -1,9 +1,10 @@
 """The Spark engine: the same integers as every other engine, from data of any size, on many machines.
 
-All work on rows is done inside the JVM by keyed functions of values: no row is numbered, nothing depends on the order
-of rows, on partitions or on which attempt of a task succeeded. One shuffle brings each person's rows together; it
-serves deduplication and every round of bounding, and its result is kept for all rounds, sorted by person. Each sum by
-item takes one shuffle more. Only released rows come to the driver: noise is drawn where the sums are.
+All that is done to rows are keyed functions of values: no row is numbered by its place, nothing depends on the order of
+rows, on partitions or on which attempt of a task succeeded. Rows are read, filtered and moved inside the JVM. One
+shuffle brings each person's rows together; workers pack them into lists, once, and every round of bounding goes on
+from these. Each sum by item takes one shuffle more. Only released rows come to the driver: noise is drawn where the
+sums are.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from hushcount.engines.checking import check_selection
 from hushcount.engines.identities import rows_identity
 from hushcount.engines.spark.blocks import SparkCounts
 from hushcount.engines.spark.incidence import SparkIncidence
-from hushcount.engines.spark.lists import allowed_pairs, people_hold, smallest_hashes
+from hushcount.engines.spark.lists import allowed_pairs, smallest_hashes
+from hushcount.engines.spark.packed import packed_lists
 from hushcount.engines.spark.parts import require_zone
 from hushcount.engines.spark.recognising import add_cells, fingerprint, see
 from hushcount.engines.spark.selected import select_rows
 from hushcount.engines.spark.session import attempt, ship_package, watched
 from hushcount.engines.spark.source import SparkSource, open_source
+from hushcount.engines.spark.workers import check_workers
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
@@ -111,14 +114,11 @@ class SparkEngine:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         from pyspark import StorageLevel
 
-        pairs = self._rows(selection).repartition("person").distinct()
-        # Counting sorts them by person. To say so again costs nothing, and makes Spark remember it of what is kept; but
-        # only once it is there, so it is made at once.
-        pairs = pairs.withColumn("held", people_hold()).sortWithinPartitions("person")
-        self._kept[threading.get_ident()].append(pairs.persist(StorageLevel.MEMORY_AND_DISK))
-        attempt(self._source.name, pairs.count)
-        found = SparkIncidence(name=self._source.name, session=self._source.session, pairs=pairs)
-        weakref.finalize(found, _forget, pairs).atexit = False
+        packed = packed_lists(self._rows(selection), cores=self._source.session.sparkContext.defaultParallelism)
+        packed.persist(StorageLevel.MEMORY_AND_DISK)
+        self._kept[threading.get_ident()].append(packed)
+        found = SparkIncidence(name=self._source.name, packed=packed)
+        weakref.finalize(found, _forget, packed).atexit = False
         return found
 
     @contextmanager
@@ -145,6 +145,7 @@ class SparkEngine:
             raise UnreadableSource(f"{self._source.name} was closed; open it again")
         _check_stamp(self._source)
         ship_package(self._source.session)
+        check_workers(self._source.session)
 
     def _rows(self, selection: Selection) -> _Frame:
         self.validate(selection)

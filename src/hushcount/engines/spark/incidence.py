@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
+from hushcount.engines import clipping
 from hushcount.engines.engine import refuse_sequential
-from hushcount.engines.spark import clipped, lists
+from hushcount.engines.hashing import role_keys
+from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.spark.blocks import SparkCounts, SparkSums, SparkWeights
-from hushcount.engines.spark.lists import allowed_pairs, matched_pairs, people_hold, smallest_hashes, together
-from hushcount.engines.spark.session import Session, attempt
-from hushcount.errors import InvalidParameter
+from hushcount.engines.spark.packed import arrow_texts, unpack
+from hushcount.engines.spark.session import attempt, mapped
+from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import (
     LARGEST,
@@ -25,130 +29,139 @@ from hushcount.model.inputs import (
     UniformWeights,
     UserLists,
 )
+from hushcount.model.texts import SortedTexts
 
 if TYPE_CHECKING:
     from hushcount.model.inputs import Incidence
 
 _Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
+_Batch: TypeAlias = Any  # pyarrow.RecordBatch
+_Summed: TypeAlias = tuple[Items | SortedTexts, Int64s]
 
-# Squares of finer weights would not fit into 64 bits.
+# Workers check what their own part comes to; on a grid no finer than this, so many parts stay within 64 bits.
 _FINEST = 30
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparkIncidence:
-    """Who has what, as a kept DataFrame of distinct texts person and item, and how many items the person holds.
-
-    Each person's pairs are in one partition, and partitions are sorted by person.
-    """
+    """Who has what, as a kept DataFrame of packed lists; each person is in one of its rows."""
 
     name: str
-    session: Session
-    pairs: _Frame
+    packed: _Frame
 
     def weights(self, rule: UniformWeights) -> SparkWeights:
         """Sum of everyone's uniform weights after bounding: one shuffle."""
-        from pyspark.sql import functions as F
+        unit = 1 << _checked(rule)
 
-        if rule.norm not in {1, 2}:
-            raise InvalidParameter("norm", rule.norm, "1 or 2")
-        if rule.share not in {"held", "bound"}:
-            raise InvalidParameter("share", rule.share, '"held" or "bound"')
-        unit = 1 << whole("bits", rule.bits, most=_FINEST if rule.norm == 2 else 61)
-        share = people_hold() if rule.share == "held" else F.lit(rule.bound.max_items).cast("bigint")
-        kept = together([part.select("item", share.alias("share")) for part in self._bounded(rule.bound)])
-        weighed = kept.select("item", _step(unit, rule.norm).alias("step"))
-        frame = weighed.groupBy("item").agg(F.sum("step").alias("value"))
-        return SparkWeights(name=self.name, frame=frame, unit=unit)
+        def weigh(held: MemoryIncidence) -> _Summed:
+            found = held.weights(rule)
+            return found.items, found.weights[:, None]
+
+        return SparkWeights(name=self.name, frame=self._by_item(weigh, ["value"]), unit=unit)
 
     def sums(self, rule: LengthWeights) -> SparkSums:
-        """Sums of what everyone adds after bounding: one shuffle. Each worker has a copy of the weights by length."""
-        from pyspark.sql import functions as F
+        """Sums of what everyone adds after bounding: one shuffle."""
+        _check_bound(rule.bound)
+
+        def add(held: MemoryIncidence) -> _Summed:
+            found = held.sums(rule)
+            return found.items, found.sums
 
         names = [f"sum{column}" for column in range(len(rule.columns))]
-        kept = together([part.select("item", people_hold().alias("length")) for part in self._bounded(rule.bound)])
-        weighed = kept.join(F.broadcast(_by_length(self.session, rule, names)), "length")
-        frame = weighed.groupBy("item").agg(*(F.sum(name).alias(name) for name in names))
-        return SparkSums(name=self.name, frame=frame)
+        return SparkSums(name=self.name, frame=self._by_item(add, names))
 
     def counts(self, bound: Bound) -> SparkCounts:
         """How many people hold each item after bounding: one shuffle."""
-        from pyspark.sql import functions as F
-
-        kept = together([part.select("item") for part in self._bounded(bound)])
-        return SparkCounts(name=self.name, frame=kept.groupBy("item").agg(F.count(F.lit(1)).alias("value")))
-
-    def _bounded(self, bound: Bound) -> list[_Frame]:
-        """The allowed pairs up to the bound, in parts; all pairs of a person are in one part.
-
-        Who holds no more than the bound allows keeps all, whatever else is left out: no ranks, and nothing to sort.
-        """
-        from pyspark.sql import functions as F
-
-        allowed = allowed_pairs(self.session, self.pairs, bound)
-        if any(named is not None and len(named) > lists.FEW_ITEMS for named in (bound.only, bound.without)):
-            # All pairs were moved to find the named items: of two parts each would have to be moved back.
-            return [smallest_hashes(allowed, bound)]
-        over = F.col("held") > F.lit(whole("max_items", bound.max_items, most=LARGEST)).cast("bigint")
-        return [allowed.where(~over), smallest_hashes(allowed.where(over), bound)]
-
-    def everyone(self, rule: UniformWeights) -> int:
-        """What an item would weigh that everybody had: one sum over people."""
-        from pyspark.sql import functions as F
-
-        most = F.lit(rule.bound.max_items).cast("bigint")
-        lengths = self.pairs.groupBy("person").agg(F.least(F.first("held"), most).alias("length"))
-        people = lengths.select((F.col("length") if rule.share == "held" else most).alias("share"))
-        steps = people.select(_step(1 << whole("bits", rule.bits, most=_FINEST), rule.norm).alias("step"))
-        return int(attempt(self.name, lambda: steps.agg(F.sum("step")).collect())[0][0] or 0)
-
-    def held(self, listed: Items) -> int:
-        """How many pairs of a person and a listed item there are."""
-        known = matched_pairs(self.session, self.pairs, listed.tolist(), keep=True)
-        return int(attempt(self.name, known.count))
-
-    def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
-        """What each clip takes away, in units of one person."""
-        return clipped.losses(self.name, self._ranked(ranked), ranked, clips=clips, unit=unit)
-
-    def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
-        """For each of the first ranked items, the sum of what people add to it under a clip."""
-        return clipped.clipped(self.name, self._ranked(ranked), ranked, clip=clip)
+        _check_bound(bound)
+        return self._counted(lambda held: held.counts(bound))
 
     def largest(self, top: int) -> Histogram:
         """People per item, nobody bounded: the `top` largest counts, ties by item."""
-        from pyspark.sql import functions as F
+        return self._counted(MemoryIncidence.histogram).largest(whole("top", top))
 
-        counts = self.pairs.groupBy("item").agg(F.count(F.lit(1)).alias("value"))
-        return SparkCounts(name=self.name, frame=counts).largest(whole("top", top))
+    def everyone(self, rule: UniformWeights) -> int:
+        """What an item would weigh that everybody had: one sum over people."""
+        _checked(rule)
+        return int(self._added(lambda held: np.array([held.everyone(rule)]), length=1)[0])
 
-    def _ranked(self, ranked: Ranked) -> _Frame:
-        return clipped.ranked_lists(self.session, self.pairs, ranked)
+    def held(self, listed: Items) -> int:
+        """How many pairs of a person and a listed item there are."""
+        return int(self._added(lambda held: np.array([held.held(listed)]), length=1)[0])
+
+    def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
+        """What each clip takes away, in units of one person."""
+        for clip in clips:
+            clipping.check_clip(ranked, clip)
+        if whole("unit", unit, most=2**40) and not len(ranked.items):
+            raise InvalidInput("nothing is ranked, so nothing can be clipped")
+        return self._added(lambda held: held.losses(ranked, clips, unit=unit), length=len(clips))
+
+    def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
+        """For each of the first ranked items, the sum of what people add to it under a clip."""
+        clipping.check_clip(ranked, clip)
+        return self._added(lambda held: held.clipped(ranked, clip), length=clip.first)
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Refused: people cannot be visited one after another here."""
         del bound, order
         refuse_sequential("policy")
 
+    def _counted(self, count: Callable[[MemoryIncidence], Histogram]) -> SparkCounts:
+        def counted(held: MemoryIncidence) -> _Summed:
+            found = count(held)
+            return found.items, found.counts[:, None]
 
-def _by_length(session: Session, rule: LengthWeights, names: list[str]) -> _Frame:
-    """What a person adds to each item, by how many they hold, as a DataFrame."""
-    import pyarrow as pa
+        return SparkCounts(name=self.name, frame=self._by_item(counted, ["value"]))
 
-    columns = {name: pa.array(weights, pa.int64()) for name, weights in zip(names, rule.columns, strict=True)}
-    lengths = pa.array(range(1, rule.bound.max_items + 1), pa.int64())
-    return session.createDataFrame(pa.table({"length": lengths, **columns}))
+    def _by_item(self, add: Callable[[MemoryIncidence], _Summed], names: list[str]) -> _Frame:
+        """Sums for each item of what a function makes of the lists of a row, a column for each."""
+        from pyspark.sql import functions as F
+
+        def run(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+            import pyarrow as pa
+
+            for held in unpack(batches):
+                items, sums = add(held)
+                columns = [pa.array(sums[:, column]) for column in range(len(names))]
+                yield pa.RecordBatch.from_arrays([arrow_texts(items), *columns], ["item", *names])
+
+        schema = ", ".join(["item string", *(f"{name} bigint" for name in names)])
+        return mapped(self.packed, run, schema).groupBy("item").agg(*(F.sum(name).alias(name) for name in names))
+
+    def _added(self, add: Callable[[MemoryIncidence], Int64s], *, length: int) -> Int64s:
+        """The sum over all rows of what a function makes of the lists of one; only sums leave a worker."""
+        from pyspark.sql import functions as F
+
+        def run(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+            import pyarrow as pa
+
+            total = np.zeros(length, dtype=np.int64)
+            for held in unpack(batches):
+                total += add(held)
+            places = np.flatnonzero(total)
+            columns = [pa.array(places, pa.int32()), pa.array(total[places], pa.int64())]
+            yield pa.RecordBatch.from_arrays(columns, ["place", "value"])
+
+        sums = mapped(self.packed, run, "place int, value bigint")
+        table = attempt(self.name, sums.groupBy("place").agg(F.sum("value").alias("value")).toArrow)
+        total = np.zeros(length, dtype=np.int64)
+        total[table.column(0).to_numpy()] = table.column(1).to_numpy()
+        return total
 
 
-def _step(unit: int, norm: Literal[1, 2]) -> Any:  # noqa: ANN401  a column
-    """floor(unit / share^(1/norm)) of the column share, exactly: the root that Java finds is set right by squaring."""
-    from pyspark.sql import functions as F
+def _checked(rule: UniformWeights) -> int:
+    """The bits of a rule that workers can follow; one that they cannot is refused here, in words."""
+    if rule.norm not in {1, 2}:
+        raise InvalidParameter("norm", rule.norm, "1 or 2")
+    if rule.share not in {"held", "bound"}:
+        raise InvalidParameter("share", rule.share, '"held" or "bound"')
+    _check_bound(rule.bound)
+    return whole("bits", rule.bits, most=_FINEST if rule.norm == 2 else 61)
 
-    if norm == 1:
-        return F.expr(f"{unit}L div share")
-    square = F.expr(f"{unit * unit}L div share")
-    root = F.floor(F.sqrt(square.cast("double"))).cast("bigint")
-    return F.when(root * root > square, root - 1).when((root + 1) * (root + 1) <= square, root + 1).otherwise(root)
+
+def _check_bound(bound: Bound) -> None:
+    whole("max_items", bound.max_items, most=LARGEST)
+    role_keys(bound.salt, b"person")
 
 
 if TYPE_CHECKING:

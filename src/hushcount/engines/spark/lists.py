@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, TypeAlias
 
 from hushcount.engines.hashing import Role, role_keys
-from hushcount.engines.spark import clipped
 from hushcount.engines.spark.session import Session
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import LARGEST, Bound, Items
@@ -26,19 +24,6 @@ def smallest_hashes(allowed: _Frame, bound: Bound) -> _Frame:
     ranks = F.row_number().over(Window.partitionBy("person").orderBy("mixed", "item"))
     hashed = allowed.withColumn("mixed", mixed).withColumn("rank", ranks)
     return hashed.where(F.col("rank") <= bound.max_items).drop("mixed", "rank")
-
-
-def together(parts: list[_Frame]) -> _Frame:
-    """All parts as one."""
-    return functools.reduce(lambda one, two: one.unionAll(two), parts)
-
-
-def people_hold() -> Any:  # noqa: ANN401  a column
-    """How many pairs the person of a pair has."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    return F.count(F.lit(1)).over(Window.partitionBy("person"))
 
 
 def _hashed(column: str, salt: bytes, role: Role) -> Any:  # noqa: ANN401  a column
@@ -77,5 +62,9 @@ def listed_items(session: Session, items: Items | list[str]) -> _Frame:
     """A public or released list as a DataFrame of distinct items. What is no Unicode text is in no Spark table."""
     import pyarrow as pa
 
-    texts = [text for text in dict.fromkeys(items) if text.isascii() or clipped.encodes(text)]
+    texts = [text for text in dict.fromkeys(items) if text.isascii() or _encodes(text)]
     return session.createDataFrame(pa.table({"item": pa.array(texts, pa.string())}))
+
+
+def _encodes(text: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)

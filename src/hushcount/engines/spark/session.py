@@ -193,6 +193,10 @@ def watched(session: Session, say: Callable[[str], None]) -> Iterator[Callable[[
     context.setJobGroup(group, "hushcount", interruptOnCancel=True)
     over = threading.Event()
     teller = threading.Thread(target=_tell, args=(context, group, say, over), daemon=True)
+    if shows_progress(session):
+        # Two bars on one terminal would write over each other.
+        say("")
+        over.set()
     teller.start()
     try:
         with _plain_interrupts():
@@ -207,6 +211,12 @@ def watched(session: Session, say: Callable[[str], None]) -> Iterator[Callable[[
         for name, value in zip(_GROUP, before, strict=True):
             with suppress(Exception):
                 context.setLocalProperty(name, value)
+
+
+def shows_progress(session: Session) -> bool:
+    """Whether Spark itself draws on the terminal how far it is."""
+    shown: str = session.sparkContext.getConf().get("spark.ui.showConsoleProgress", "false")
+    return shown.lower() == "true"
 
 
 def _cancel(context: _Context, group: str) -> None:
