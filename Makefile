@@ -9,7 +9,7 @@ SERVED := $(VENV)/.served
 LOCKER := $(VENV)/locker
 COMPILED := hatch_build.py $(wildcard src/hushcount/compiled/*.c)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-PATHS := src tests $(wildcard benchmarks) $(wildcard examples)
+PATHS := src tests $(wildcard benchmarks) $(wildcard studies) $(wildcard examples)
 # A file system in memory, if there is one.
 MEMORY ?= /dev/shm
 # More words for pytest, the benchmark or the demo: make test ARGS="-k noise"
@@ -28,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: docs help demo serve-demo test check bench bench-coverage bench-ledger bench-serve bench-console bench-spark bench-pinot lock clean compiler postgres java maven chromium pictures
+.PHONY: docs help demo serve-demo test check bench bench-coverage bench-ledger bench-serve bench-console bench-spark bench-pinot study lock clean compiler postgres java maven chromium pictures
 
 help:  ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -124,6 +124,9 @@ bench-console: $(INSTALLED)  ## Measure how long each page of the console takes,
 bench-pinot: $(INSTALLED) maven  ## Measure private answers from Pinot beside its raw query, in one run
 	PYTHONPATH=. $(BIN)/python benchmarks/pinot.py $(ARGS)
 
+study: $(INSTALLED)  ## Make the papers' tables and figures again, and our own: docs/studies, on the data in HUSHCOUNT_DATA
+	$(BIN)/python -m studies $(ARGS)
+
 docs: $(INSTALLED)  ## Build the documentation as a site with search, in build/site
 	@$(BIN)/python -m hushcount.cli.reference > docs/reference.md
 	$(BIN)/zensical build --strict --clean -f mkdocs.yml
@@ -146,7 +149,7 @@ lock: $(BIN)/python  ## Choose the newest allowed versions of all packages and w
 
 clean:  ## Remove everything that these commands made
 	rm -rf $(VENV) .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .benchmarks build dist
-	find src tests $(wildcard benchmarks) $(wildcard examples) -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests $(wildcard benchmarks) $(wildcard studies) $(wildcard examples) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Runs again only when the lock or the package's own description changes.
 # What the demo needs, and no more: a newcomer waits for it. Most of that time pip reads the index, package by package.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.architecture.sources import ROOT, Source, read
 
-FOLDERS = ("src", "tests", "benchmarks", "examples")
+FOLDERS = ("src", "tests", "benchmarks", "studies", "examples")
 ATTICS = {"utils", "util", "common", "helpers", "helper", "misc"}
 
 
