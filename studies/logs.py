@@ -6,6 +6,7 @@ A name says how a log is made:
     imdb 2-grams         runs of two words of imdb_text.parquet; "1-3-grams" for all of one to three words
     imdb x 16            sixteen people made one, so that lists are long and people few
     movielens_1m of 700  so many people, chosen by a fixed seed
+    generated 0.9 8000x40   8,000 people of about 40 items each; item n is as common as n^-0.9
     reddit people        titles of reddit_titles handed out to people, as many to each as r/AskReddit's posters wrote
 """
 
@@ -100,6 +101,10 @@ def real(name: str) -> Log:
         who = np.full(len(whole.users), -1)
         who[chosen] = np.arange(len(chosen))
         return Log(name, _grouped(whole, who))
+    if found := re.fullmatch(r"generated ([\d.]+) (\d+)x(\d+)", name):
+        chance = np.random.default_rng(zlib.crc32(name.encode()))
+        lengths = 1 + np.rint(chance.lognormal(np.log(int(found[3])), 0.7, int(found[2]))).astype(np.int64)
+        return Log(name, zipf(lengths, float(found[1]), items=50 * int(found[3]), chance=chance))
     return Log(name, _read(name, ITEM))
 
 

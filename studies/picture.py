@@ -74,7 +74,8 @@ def _axis(values: Sequence[float], *, log: bool, start: float, end: float, from_
     kept = [value for value in values if math.isfinite(value) and (value > 0 or not log)] or [0.0, 1.0]
     low, high = min(kept), max(kept)
     if log:
-        return _Axis(low, high if high > low else low * 10, log, start, end)
+        wide = (high / low) ** 0.04
+        return _Axis(low / wide, high * wide if high > low else low * 10, log, start, end)
     if from_zero and low > 0 and low < 0.6 * high:
         low = 0.0
     spare = 0.04 * (high - low or abs(high) or 1.0)
@@ -145,7 +146,10 @@ def _names(chart: Chart) -> list[str]:
         x, y = 24 + (number % 2) * (each + 20), _HIGH + 4 + _LINE * (number // 2)
         colour = _COLOURS[number % len(_COLOURS)]
         dash = ' stroke-dasharray="5 4"' if series.dashed else ""
-        parts.append(f'<path d="M{x:.0f} {y - 4}h18" stroke="{colour}" stroke-width="2.5"{dash}/>')
+        if series.dots:
+            parts.append(f'<circle cx="{x + 9:.0f}" cy="{y - 4}" r="3" fill="{colour}"/>')
+        else:
+            parts.append(f'<path d="M{x:.0f} {y - 4}h18" stroke="{colour}" stroke-width="2.5"{dash}/>')
         parts.append(_text(x + 23, y, series.name))
     return parts
 

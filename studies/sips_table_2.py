@@ -181,7 +181,7 @@ def _chart(named: dict[str, dict[str, Measured]]) -> Chart:
     for name in (WEIGHTED, SIPS, POLICY, LADDER):
         points = tuple((float(n), found[name].mean) for n, found in enumerate(named.values()))
         series.append(Series(name=name, points=points, dots=True))
-    short = tuple(name.replace("_", " ").split(" ")[0] for name in named)
+    short = tuple(name.replace("_", " ")[:13] for name in named)
     return Chart(title="Items named", x="log", y="items", series=tuple(series), places=short, log_y=True)
 
 

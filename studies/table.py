@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from studies.default_chooser import DEFAULT_CHOOSER
+from studies.default_count import DEFAULT_COUNT
+from studies.default_count_shares import DEFAULT_COUNT_SHARES
+from studies.default_presets import DEFAULT_PRESETS
+from studies.default_top import DEFAULT_TOP
+from studies.default_vocab import DEFAULT_VOCAB
 from studies.engagements_attacks import ENGAGEMENTS_ATTACKS
 from studies.engagements_budget import ENGAGEMENTS_BUDGET
 from studies.engagements_figure_3 import ENGAGEMENTS_FIGURE_3
@@ -45,6 +51,12 @@ STUDIES: tuple[Study, ...] = (
     SIPS_PARAMETERS,
     SIPS_BUDGETS,
     SIPS_SCALING,
+    DEFAULT_COUNT,
+    DEFAULT_COUNT_SHARES,
+    DEFAULT_VOCAB,
+    DEFAULT_TOP,
+    DEFAULT_CHOOSER,
+    DEFAULT_PRESETS,
 )
 
 
