@@ -15,7 +15,7 @@ from studies.logs import Log
 from studies.study import Scale, Study
 
 LOGS = ("git_commit_words 2-grams", "movielens_1m x 3", "generated 0.9 8000x40", "generated 0.6 20000x8")
-FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)
+FACTORS = (0.5, 1.0, 2.0)
 SHARES = ("names", "rough", "choices", "losses", "crowd", "means")
 NUMBERS = ("kappa", "rough_noise", "spread", "dropped")
 
@@ -23,7 +23,7 @@ NUMBERS = ("kappa", "rough_noise", "spread", "dropped")
 def shares(scale: Scale) -> Findings:
     """One number at a time; what it adds or takes is taken from, or left to, the final counts."""
     logs = LOGS[:1] if scale.small else LOGS
-    factors = (0.5, 1.0, 2.0) if scale.small else FACTORS
+    factors = FACTORS
     names = ("names", "rough", "kappa") if scale.small else (*SHARES, *NUMBERS)
     base = {log: _accurate(scale, scale.log(log), 1.0, "names") for log in logs}
     found = {
@@ -83,7 +83,7 @@ def shares(scale: Scale) -> Findings:
         ),
         settings={
             "budget": "rho = 0.1, delta = 1e-6",
-            "runs": f"{len(scale.runs(6))} of each on each log",
+            "runs": f"{len(scale.runs(5))} of each on each log",
             "data": ", ".join(logs),
         },
     )
@@ -97,7 +97,7 @@ def _accurate(scale: Scale, log: Log, factor: float, name: str) -> Measured:
         fixed = replace(fixed, **{name: getattr(fixed, name) * factor})
     plan = plan_ntm(BUDGET, shares=parts, settings=fixed)
     found = []
-    for seed in scale.runs(6):
+    for seed in scale.runs(5):
         outcome = scale.run("ntm", log, plan, seed)
         assert outcome.counts is not None  # noqa: S101  for the type checker
         true = log.true_counts(outcome.items)

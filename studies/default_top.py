@@ -13,13 +13,13 @@ from studies.study import Scale, Study
 
 LOGS = (
     "git_commit_words 2-grams",
-    "reddit people",
+    "git_commit_words 3-grams",
     "generated 0.9 8000x40",
     "movielens_1m x 3",
     "definitelytyped_packages",
 )
-KS = (10, 50, 200, 1000)
-RHOS = ("0.01", "0.1", "0.5")
+KS = (10, 100, 1000)
+RHOS = ("0.01", "0.1")
 NAMED = "name, then choose"
 WAYS = ("unknown-gumbel", NAMED, "hybrid-top")
 
@@ -78,7 +78,7 @@ def default(scale: Scale) -> Findings:
         remarks=("Delta is 1e-6 in all cases.",),
         settings={
             "budget": f"rho = {', '.join(rhos)}; delta = 1e-6; no counts",
-            "runs": f"{len(scale.runs(4))} of each",
+            "runs": f"{len(scale.runs(3))} of each",
             "data": ", ".join(logs),
         },
     )
@@ -90,7 +90,7 @@ def _recall(scale: Scale, log: Log, way: str, at: tuple[str, int]) -> Measured:
     ask = _name_then_choose if way == NAMED else _ask
     # Whoever has as many people as the last of the top is as good as that one.
     least = int(log.histogram.counts[k - 1])
-    runs = (log.true_counts(ask(scale, log, way, (rho, k, seed))) for seed in scale.runs(4))
+    runs = (log.true_counts(ask(scale, log, way, (rho, k, seed))) for seed in scale.runs(3))
     return measured(min(1.0, int((counts >= least).sum()) / k) for counts in runs)
 
 

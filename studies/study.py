@@ -38,7 +38,7 @@ class Scale:
     noise: Callable[[int], NoiseSource] = SeededSource
     peers: str | None = None
 
-    def runs(self, many: int, few: int = 4) -> range:
+    def runs(self, many: int, few: int = 3) -> range:
         """Numbers of so many runs, of few in a test."""
         return range(few if self.small else many)
 

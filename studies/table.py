@@ -19,6 +19,7 @@ from studies.partition_midpoints import PARTITION_MIDPOINTS
 from studies.partition_public import PARTITION_PUBLIC
 from studies.pcr_figures import PCR_FIGURES
 from studies.pcr_parameters import PCR_PARAMETERS
+from studies.peers import PEERS
 from studies.sips_budgets import SIPS_BUDGETS
 from studies.sips_parameters import SIPS_PARAMETERS
 from studies.sips_scaling import SIPS_SCALING
@@ -51,6 +52,7 @@ STUDIES: tuple[Study, ...] = (
     SIPS_PARAMETERS,
     SIPS_BUDGETS,
     SIPS_SCALING,
+    PEERS,
     DEFAULT_COUNT,
     DEFAULT_COUNT_SHARES,
     DEFAULT_VOCAB,

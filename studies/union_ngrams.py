@@ -16,8 +16,8 @@ BOUNDS, EPSILONS = (10, 50, 100, 300), (1.0, 2.0, 3.0, 5.0)
 
 def ngrams(scale: Scale) -> Findings:
     """Every mechanism on every kind of run, by the bound and by epsilon."""
-    kinds = GRAMS[1:3] if scale.small else GRAMS
-    bounds, epsilons = (10, 50) if scale.small else BOUNDS, tuple(scale.some(EPSILONS))
+    kinds = GRAMS[1:2] if scale.small else GRAMS
+    bounds, epsilons = (10, 50) if scale.small else BOUNDS, tuple(scale.some(EPSILONS, 2))
     by_bound = {
         (kind, way, b): _named(scale, kind, way, (3.0, b)) for kind in kinds for way in (*WAYS, OURS) for b in bounds
     }

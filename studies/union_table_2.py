@@ -33,8 +33,8 @@ LENGTHS = {1: 0.0278, 10: 0.2982, 50: 0.7916, 100: 0.9313, 300: 0.9959}
 def table_2(scale: Scale) -> Findings:
     """All mechanisms at all bounds, then at all epsilons."""
     log = scale.log("reddit people")
-    bounds = (1, 10, 50) if scale.small else BOUNDS
-    epsilons = tuple(scale.some(EPSILONS))
+    bounds = (1, 50) if scale.small else BOUNDS
+    epsilons = tuple(scale.some(EPSILONS, 2))
     by_bound = {(way, b): _named(scale, log, way, (EPSILON, b)) for way in (*WAYS, OURS) for b in bounds}
     at = bounds[-1] if scale.small else 100
     by_epsilon = {(way, e): _named(scale, log, way, (e, at)) for way in (*WAYS, OURS) for e in epsilons}
@@ -129,7 +129,7 @@ def _plain(scale: Scale, log: Log, bound: int) -> dict[str, Measured]:
         return plain.named_by_noise(weight, chance.laplace(0, 1 / EPSILON, given.items), low)
 
     found = {"weighted-gaussian": measured(weighted(seed) for seed in scale.runs(3))}
-    if scale.small:
+    if log.people < 10_000:
         found["policy-laplace"] = measured(policy(seed) for seed in scale.runs(3))
     return found
 

@@ -8,9 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from hushcount.audit.twins.weightings import algorithm_8
+from hushcount.mechanisms.counts.ntm_plan import plan_ntm
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.selection.optimal import plan_optimal
 from hushcount.mechanisms.table import find
+from studies.default_count import BUDGET
 from studies.logs import made
 from studies.study import Scale
 
@@ -42,6 +44,23 @@ def run_twice(name: str) -> Scale:
         return sound.run(data, plan, noise)
 
     return with_mechanism(replace(sound, run=run))
+
+
+def counting(name: str, factor: float, *, above: float = 0.0) -> Scale:
+    """Counts too large by a factor, where rho is above something."""
+    sound = find(name)
+
+    def run(data: Any, plan: Any, noise: Any) -> Any:
+        found = sound.run(data, plan, noise)
+        wrong = (factor * found.counts).astype(found.counts.dtype)
+        return replace(found, counts=wrong) if float(plan.rho) > above else found
+
+    return with_mechanism(replace(sound, run=run))
+
+
+def unseen(plan: Any) -> Any:
+    """A plan by which every row is too noisy to be shown, unless it is the one of the docs."""
+    return plan if plan == plan_ntm(BUDGET) else replace(plan, dropped=0.05)
 
 
 # What is wrong in words, and the scale at which it is.
@@ -96,6 +115,19 @@ MECHANISMS: dict[str, tuple[str, Scale]] = {
         ),
     ),
     "sips-scaling": ("a pass too many", run_twice("sips")),
+    "peers": ("counts a third too large", counting("ntm", 4 / 3)),
+    "default-count": ("counts a fifth too large", counting("ntm", 1.2)),
+    "default-count-shares": ("whatever the plan says, nothing is shown", with_plan("ntm", unseen)),
+    "default-vocab": ("a ladder of one round", with_plan("ladder", first_round)),
+    "default-top": (
+        "a list of half the length",
+        with_plan("hybrid-top", lambda plan: replace(plan, k=max(1, plan.k // 4))),
+    ),
+    "default-chooser": (
+        "a threshold six times too high",
+        with_plan("gaussian-threshold", lambda plan: replace(plan, threshold=6 * plan.threshold)),
+    ),
+    "default-presets": ("counts a fifth too large at a large rho", counting("ntm", 1.2, above=0.3)),
 }
 
 # What is wrong in words, where, and what stands there instead: for studies that ask no mechanism, or a plan alone.

@@ -1,0 +1,29 @@
+"""PipelineDP on one machine: bounding, selection and counts by one call, budgets split evenly."""
+
+import json
+import sys
+
+given = json.loads(sys.argv[1])
+# ask
+import pipeline_dp  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+rows = pq.read_table(given["file"]).to_pydict()
+pairs = list(zip(rows["user"], rows["item"], strict=True))
+accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=given["epsilon"], total_delta=given["delta"])
+engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
+params = pipeline_dp.AggregateParams(
+    noise_kind=pipeline_dp.NoiseKind.GAUSSIAN,
+    metrics=[pipeline_dp.Metrics.PRIVACY_ID_COUNT],
+    max_partitions_contributed=given["bound"],
+    max_contributions_per_partition=1,
+    partition_selection_strategy=pipeline_dp.PartitionSelectionStrategy.GAUSSIAN_THRESHOLDING,
+)
+extractors = pipeline_dp.DataExtractors(
+    privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1], value_extractor=lambda _: 0
+)
+result = engine.aggregate(pairs, params, extractors)
+accountant.compute_budgets()
+shown = {item: metrics.privacy_id_count for item, metrics in result}
+# end
+print(json.dumps({"items": list(shown), "counts": list(shown.values())}))
