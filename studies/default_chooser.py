@@ -12,7 +12,7 @@ from studies.findings import Chart, Claim, Findings, Measured, Series, Table, me
 from studies.logs import Log
 from studies.study import Scale, Study
 
-LOGS = ("git_commit_words 2-grams", "movielens_1m x 3", "generated 0.9 8000x40", "definitelytyped_packages")
+LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40", "definitelytyped_packages")
 BUDGETS: dict[str, Budget] = {"rho = 0.1": rho_budget("0.1", "1e-6"), "epsilon = 1": epsilon_budget("1", "1e-6")}
 BOUNDS = (1, 2, 3, 10)
 RIVALS: dict[str, tuple[str, ...]] = {

@@ -31,7 +31,7 @@ UNSEEN = (
     "generated 1.3 3000x15",
     "generated 0.6 20000x8",
 )
-WAYS = ("pcr", "pcr-batched", "ntm-unclipped", "ntm")
+WAYS = ("pcr", "pcr-batched", "ntm")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Counted:
     width: float
 
 
-def counted(scale: Scale, log: Log, name: str, *, many: int = 5) -> Counted:
+def counted(scale: Scale, log: Log, name: str, *, many: int = 3) -> Counted:
     """Run the way at the standard budget."""
     plan = scale.plan(name, BUDGET)
     accurate, off, held, widths = [], [], [], []
@@ -148,7 +148,7 @@ def default(scale: Scale) -> Findings:
         ),
         settings={
             "budget": "the standard preset: rho = 0.1, delta = 1e-6",
-            "runs": f"{len(scale.runs(5))} of each; mean ± standard error",
+            "runs": f"{len(scale.runs(3))} of each; mean ± standard error",
             "data": ", ".join(logs),
         },
     )

@@ -15,7 +15,7 @@ from studies.findings import Chart, Claim, Findings, Measured, Series, Table, me
 from studies.logs import Log
 from studies.study import Scale, Study
 
-LOGS = ("git_commit_words 2-grams", "git_commit_words 3-grams", "generated 0.9 8000x40", "movielens_1m x 3")
+LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40", "movielens_1m x 3")
 RHOS = ("0.003", "0.01", "0.03", "0.1", "0.5", "1")
 DELTAS = ("1e-9", "1e-7", "1e-6", "1e-4")
 

@@ -13,7 +13,6 @@ from studies.study import Scale, Study
 
 LOGS = (
     "git_commit_words 2-grams",
-    "git_commit_words 3-grams",
     "generated 0.9 8000x40",
     "movielens_1m x 3",
     "definitelytyped_packages",

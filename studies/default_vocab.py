@@ -13,7 +13,7 @@ from studies.study import Scale, Study
 
 # As new ledgers know their costs: up to order 16.
 BUDGET = replace(rho_budget("0.1", "1e-6"), order=Decimal(16))
-LOGS = ("git_commit_words 2-grams", "git_commit_words 3-grams", "generated 0.9 8000x40", "movielens_1m x 3")
+LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40", "movielens_1m x 3")
 DEFAULT = (1, 4, 16)
 PARTS: tuple[tuple[int, ...], ...] = (
     (1,),

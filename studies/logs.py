@@ -85,7 +85,7 @@ def place() -> Path:
     return Path(said)
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=5)
 def real(name: str) -> Log:
     """A public log, or one made from it, by its name."""
     if name == "reddit people":

@@ -27,7 +27,7 @@ from studies.findings import Cell, Chart, Claim, Findings, Measured, Series, Tab
 from studies.logs import Log
 from studies.study import Scale, Study
 
-EPSILON, DELTA, BOUND, RUNS = 1.7, 1e-5, 100, 3
+EPSILON, DELTA, BOUND, RUNS = 1.7, 1e-5, 100, 2
 LOG = "git_commit_words of 8000"
 PROGRAMS = Path(__file__).parent / "tools"
 PATIENCE = 300

@@ -81,7 +81,7 @@ def policies(scale: Scale) -> Findings:
         ),
         settings={
             "budget": "epsilon = 3, delta = e^-10",
-            "runs": f"{len(scale.runs(4, 3))} of each",
+            "runs": f"{len(scale.runs(3))} of each",
             "data": f"{log.name}, {few.name}",
         },
     )
@@ -90,7 +90,7 @@ def policies(scale: Scale) -> Findings:
 def _with_cap(scale: Scale, log: Log, way: str, alpha: float) -> Measured:
     plan = scale.plan(way, epsilon_budget(*BUDGET), Facts(max_items=BOUND))
     assert isinstance(plan, UnionPlan)  # noqa: S101  for the type checker
-    return scale.named(way, log, replace(plan, full=plan.threshold + alpha * plan.noise_scale), scale.runs(4, 3))
+    return scale.named(way, log, replace(plan, full=plan.threshold + alpha * plan.noise_scale), scale.runs(3))
 
 
 def _passes(scale: Scale, log: Log, at: tuple[str, int, int]) -> Measured:
@@ -99,7 +99,7 @@ def _passes(scale: Scale, log: Log, at: tuple[str, int, int]) -> Measured:
     assert isinstance(plan, UnionPlan)  # noqa: S101  for the type checker
     given, full = plain.pairs(log), plan.threshold + 2 * plan.noise_scale
     found = []
-    for seed in scale.runs(4, 3):
+    for seed in scale.runs(3):
         chance = np.random.default_rng(seed)
         if way == "policy-gaussian":
             weight = plain.l2_descent(given, full, most=bound, chance=chance, passes=times)
