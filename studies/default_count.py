@@ -79,7 +79,7 @@ def default(scale: Scale) -> Findings:
         tables=(
             Table(
                 title="Counts within 10 % of the truth",
-                words="In the second part are logs that nothing was chosen on.",
+                words="From *reddit people* on, logs that nothing was chosen on.",
                 columns=("data", *WAYS, "ntm / pcr", "ntm / pcr-batched"),
                 rows=tuple(
                     (
@@ -93,7 +93,10 @@ def default(scale: Scale) -> Findings:
             ),
             Table(
                 title="How good they are",
-                words="Share of shown counts that are off by more than 10 %; true counts within their 95 % interval.",
+                words=(
+                    "Share of shown counts that are off by more than 10 %; true counts within their 95 % interval. Widths are "
+                    "shares of the count, over all rows; ntm shows more of them, and rarer ones."
+                ),
                 columns=("data", "pcr off", "ntm off", "pcr held", "ntm held", "median width, ntm / pcr"),
                 rows=tuple(
                     (
