@@ -94,8 +94,8 @@ def default(scale: Scale) -> Findings:
             Table(
                 title="How good they are",
                 words=(
-                    "Share of shown counts that are off by more than 10 %; true counts within their 95 % interval. Widths are "
-                    "shares of the count, over all rows; ntm shows more of them, and rarer ones."
+                    "Share of shown counts that are off by more than 10 %; true counts within their 95 % interval. "
+                    "Widths are shares of the count, over all rows; ntm shows more of them, and rarer ones."
                 ),
                 columns=("data", "pcr off", "ntm off", "pcr held", "ntm held", "median width, ntm / pcr"),
                 rows=tuple(
