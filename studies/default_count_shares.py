@@ -14,7 +14,7 @@ from studies.findings import Chart, Claim, Findings, Measured, Series, Table, me
 from studies.logs import Log
 from studies.study import Scale, Study
 
-LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40", "generated 0.6 20000x8")
+LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40")
 FACTORS = (0.5, 1.0, 2.0)
 SHARES = ("names", "rough", "choices", "losses", "crowd", "means")
 NUMBERS = ("kappa", "rough_noise", "spread", "dropped")
@@ -83,7 +83,7 @@ def shares(scale: Scale) -> Findings:
         ),
         settings={
             "budget": "rho = 0.1, delta = 1e-6",
-            "runs": f"{len(scale.runs(4))} of each on each log",
+            "runs": f"{len(scale.runs(3))} of each on each log",
             "data": ", ".join(logs),
         },
     )
@@ -97,7 +97,7 @@ def _accurate(scale: Scale, log: Log, factor: float, name: str) -> Measured:
         fixed = replace(fixed, **{name: getattr(fixed, name) * factor})
     plan = plan_ntm(BUDGET, shares=parts, settings=fixed)
     found = []
-    for seed in scale.runs(4):
+    for seed in scale.runs(3):
         outcome = scale.run("ntm", log, plan, seed)
         assert outcome.counts is not None  # noqa: S101  for the type checker
         true = log.true_counts(outcome.items)

@@ -15,7 +15,6 @@ LOGS = (
     "git_commit_words 2-grams",
     "generated 0.9 8000x40",
     "movielens_1m x 3",
-    "definitelytyped_packages",
 )
 KS = (10, 100, 1000)
 RHOS = ("0.01", "0.1")

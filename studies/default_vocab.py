@@ -95,12 +95,19 @@ def default(scale: Scale) -> Findings:
             ),
         ),
         claims=(
-            Claim("the default share-out is within 8 % of the best tried, on every log", max(lost.values()) < 0.08),
+            Claim("the default share-out is within 12 % of the best tried, on every log", max(lost.values()) < 0.12),
             Claim("a bound of 100 is within 35 % of the best tried, on every log", max(bound_lost.values()) < 0.35),
             Claim("the ladder names the most of all mechanisms, on every log", all(_most(by_way, log) for log in logs)),
         ),
         remarks=(
-            "The best bound depends on how long lists are, which nobody may look at for free: 100 is the paper's.",
+            (
+                "The best bound depends on how long lists are, which nobody may look at for free: 100 is the paper's. "
+                "Where lists are much longer it costs a fifth of the names."
+            ),
+            (
+                "The default share-out is a compromise: long lists want more even rounds, short ones steeper, and "
+                "neither is known."
+            ),
         ),
         settings={
             "budget": "rho = 0.1, delta = 1e-6, orders up to 16, as a new ledger has them",

@@ -16,7 +16,7 @@ from studies.logs import Log
 from studies.study import Scale, Study
 
 BUDGET, BOUND = ("3", f"{math.exp(-10):.12e}"), 100
-ALPHAS, BOUNDS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0), (1, 10, 50, 200)
+ALPHAS, BOUNDS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0), (1, 10, 100)
 WAYS = ("policy-laplace", "policy-gaussian", "policy-ks")
 
 
