@@ -54,19 +54,39 @@ class Log:
             data=SmallTable(self.incidence), selection=Selection(user=USER, item=ITEM), salt=b"sixteen bytes or"
         )
 
-    @cached_property
-    def lengths(self) -> Int64s:
-        """How many items each person has."""
-        return np.diff(self.incidence.offsets)
-
-    @cached_property
-    def _known(self) -> dict[str, int]:
-        return dict(zip(self.histogram.items.tolist(), self.histogram.counts.tolist(), strict=True))
-
     @property
     def people(self) -> int:
         """How many people there are."""
         return len(self.incidence.users)
+
+    @property
+    def items(self) -> Items:
+        """All items, in the order of their texts."""
+        return self.incidence.items
+
+    @property
+    def offsets(self) -> Int64s:
+        """Person j holds items[ids[offsets[j]:offsets[j + 1]]]."""
+        return self.incidence.offsets
+
+    @property
+    def ids(self) -> npt.NDArray[np.int32]:
+        """Positions in `items`, person by person."""
+        return self.incidence.ids
+
+    @property
+    def times(self) -> Int64s:
+        """How often each pair was seen."""
+        return self.incidence.times
+
+    @cached_property
+    def lengths(self) -> Int64s:
+        """How many items each person has."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def _known(self) -> dict[str, int]:
+        return dict(zip(self.histogram.items.tolist(), self.histogram.counts.tolist(), strict=True))
 
     def true_counts(self, items: Items) -> Int64s:
         """How many people really have each of these items."""
@@ -89,16 +109,16 @@ def place() -> Path:
 def real(name: str) -> Log:
     """A public log, or one made from it, by its name."""
     if name == "reddit people":
-        return Log(name, _grouped(real("reddit_titles").incidence, _posters()))
+        return Log(name, _grouped(real("reddit_titles"), _posters()))
     if found := re.fullmatch(r"(\w+) (?:(\d)-)?(\d)-grams", name):
         text = TextItems(column="text", shortest=int(found[2] or found[3]), longest=int(found[3]))
         return Log(name, _read(f"{found[1]}_text", text))
     if found := re.fullmatch(r"(.+) x (\d+)", name):
-        return Log(name, merged(real(found[1]).incidence, int(found[2])))
+        return Log(name, merged(real(found[1]), int(found[2])))
     if found := re.fullmatch(r"(.+) of (\d+)", name):
-        whole = real(found[1]).incidence
-        chosen = np.random.default_rng(1).permutation(len(whole.users))[: int(found[2])]
-        who = np.full(len(whole.users), -1)
+        whole = real(found[1])
+        chosen = np.random.default_rng(1).permutation(whole.people)[: int(found[2])]
+        who = np.full(whole.people, -1)
         who[chosen] = np.arange(len(chosen))
         return Log(name, _grouped(whole, who))
     if found := re.fullmatch(r"generated ([\d.]+) (\d+)x(\d+)", name):
@@ -114,32 +134,32 @@ def _read(file: str, item: str | TextItems) -> MemoryIncidence:
     return found
 
 
-def merged(held: MemoryIncidence, together: int) -> MemoryIncidence:
+def merged(log: Log, together: int) -> MemoryIncidence:
     """The same pairs with so many people made one."""
-    people = len(held.users) // together
-    order = np.random.default_rng(1).permutation(len(held.users))
-    who = np.full(len(held.users), -1)
+    people = log.people // together
+    order = np.random.default_rng(1).permutation(log.people)
+    who = np.full(log.people, -1)
     who[order[: people * together]] = np.arange(people * together) // together
-    return _grouped(held, who)
+    return _grouped(log, who)
 
 
 def _posters() -> npt.NDArray[np.int64]:
     """Whose title each is: titles are handed out in their order until every poster has theirs; -1 for those left."""
     titles = np.random.default_rng(2).lognormal(np.log(_TITLES_MEDIAN), _TITLES_SPREAD, _POSTERS)
     who = np.repeat(np.arange(_POSTERS), np.maximum(1, np.rint(titles).astype(np.int64)))
-    everybody = np.full(len(real("reddit_titles").incidence.users), -1)
+    everybody = np.full(real("reddit_titles").people, -1)
     everybody[: len(who)] = who[: len(everybody)]
     return everybody
 
 
-def _grouped(held: MemoryIncidence, who: npt.NDArray[np.int64]) -> MemoryIncidence:
+def _grouped(log: Log, who: npt.NDArray[np.int64]) -> MemoryIncidence:
     """The pairs of people who are now somebody else; -1 for those who are left out."""
-    person = np.repeat(who, np.diff(held.offsets))
-    ids = held.ids[person >= 0]
+    person = np.repeat(who, log.lengths)
+    ids = log.ids[person >= 0]
     person = person[person >= 0]
     order = np.lexsort((ids, person))
     offsets = np.concatenate(([0], np.cumsum(np.bincount(person, minlength=int(who.max()) + 1))))
-    return encoded_incidence(items=held.items, offsets=offsets, ids=ids[order])
+    return encoded_incidence(items=log.items, offsets=offsets, ids=ids[order])
 
 
 @lru_cache(maxsize=8)

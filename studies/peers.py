@@ -161,7 +161,7 @@ def peers(scale: Scale) -> Findings:
             *(f"{name}: not measured, since {why}." for name, why in missing.items()),
         ),
         settings={
-            "question": f"people per item, {LOG}: {len(log.incidence.ids):,} pairs, {len(log.incidence.items):,} items",
+            "question": f"people per item, {LOG}: {len(log.ids):,} pairs, {len(log.items):,} items",
             "budget": (
                 f"epsilon = {EPSILON}, delta = {DELTA:g}; at most {BOUND} items of a person where one must be said"
             ),
@@ -191,9 +191,8 @@ def _others(log: Log, cache: Path) -> dict[str, Answered]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log" / "part.parquet"
         file.parent.mkdir()
-        held = log.incidence
-        users = np.repeat(np.arange(len(held.users)), np.diff(held.offsets))
-        pq.write_table(pa.table({"user": users, "item": pa.array(held.items[held.ids].tolist())}), file)
+        users = np.repeat(np.arange(log.people), log.lengths)
+        pq.write_table(pa.table({"user": users, "item": pa.array(log.items[log.ids].tolist())}), file)
         found = {"hushcount, as a process": _asked(log, Path(sys.executable), "ours", file)}
         for name, tool in TOOLS.items():
             python, why = _environment(cache / name, tool.packages)

@@ -42,9 +42,7 @@ class Pairs:
 
 def pairs(log: Log) -> Pairs:
     """The pairs of a log."""
-    held = log.incidence
-    person = np.repeat(np.arange(len(held.users)), np.diff(held.offsets))
-    return Pairs(person, held.ids.astype(np.int64), len(held.items))
+    return Pairs(np.repeat(np.arange(log.people), log.lengths), log.ids.astype(np.int64), len(log.items))
 
 
 def bounded(given: Pairs, most: int, chance: np.random.Generator) -> Pairs:
@@ -129,11 +127,11 @@ def greedy_as_printed(log: Log, epsilon: float, delta: float, *, margin: float, 
 
     Everybody fills their most frequent item up to the cap, then the next, until a weight of one is used.
     """
-    held, threshold = log.incidence, 1 - math.log(2 * delta) / epsilon
-    full, weight = threshold + margin / epsilon, np.zeros(len(log.incidence.items))
-    for person in chance.permutation(len(held.users)):
-        own = slice(held.offsets[person], held.offsets[person + 1])
-        ids = held.ids[own][np.lexsort((chance.random(own.stop - own.start), -held.times[own]))]
+    threshold = 1 - math.log(2 * delta) / epsilon
+    full, weight = threshold + margin / epsilon, np.zeros(len(log.items))
+    for person in chance.permutation(log.people):
+        own = slice(log.offsets[person], log.offsets[person + 1])
+        ids = log.ids[own][np.lexsort((chance.random(own.stop - own.start), -log.times[own]))]
         left = 1.0
         for item in ids[full > weight[ids]].tolist():
             step = min(left, full - weight[item])

@@ -39,12 +39,12 @@ class Watched:
 
     def weights(self, rule: UniformWeights) -> object:
         """As the log's own."""
-        self.pairs += len(self.log.incidence.ids)
+        self.pairs += len(self.log.ids)
         return self.log.incidence.weights(rule)
 
     def lists(self, *given: Any) -> object:  # noqa: ANN401  as the log's own
         """As the log's own: what a policy asks for, who visits people one after another."""
-        self.pairs += len(self.log.incidence.ids)
+        self.pairs += len(self.log.ids)
         return self.log.incidence.lists(*given)
 
 
@@ -154,7 +154,7 @@ def _passes(scale: Scale, name: str, people: int) -> float:
     watched = Watched(Log(f"{people} people", zipf(lengths, 1.1, items=people, chance=chance)))
     plan = scale.plan(name, rho_budget("0.1", "1e-5"), Facts(max_items=100))
     scale.find(name).run(watched, plan, scale.noise(0))
-    return watched.pairs / len(watched.log.incidence.ids)
+    return watched.pairs / len(watched.log.ids)
 
 
 SIPS_SCALING = Study(

@@ -117,10 +117,10 @@ def test_noise_of_studies_is_not_private():
 def test_people_who_are_made_one_keep_their_pairs():
     """Two people of one item each, made one, have both; a pair that both have counts once."""
     log = logs.made("merged")
-    together = logs.merged(log.incidence, 2)
+    together = logs.Log("together", logs.merged(log, 2))
 
-    assert len(together.users) == log.people // 2
-    assert len(log.incidence.ids) * 0.8 < len(together.ids) <= len(log.incidence.ids)
+    assert together.people == log.people // 2
+    assert len(log.ids) * 0.8 < len(together.ids) <= len(log.ids)
 
 
 @pytest.mark.parametrize("name", [one.name for one in STUDIES])
