@@ -133,12 +133,12 @@ def parameters(scale: Scale) -> Findings:
 
 def _named(scale: Scale, log: Log, *, rounds: int = 3, ratio: float = 1 / 3, bound: int = 100) -> Measured:
     part = Fraction(1, 3) if abs(ratio - 1 / 3) < 1e-3 else Fraction(str(ratio))
-    return scale.named("sips", log, plan_sips(BUDGET, bound, rounds=rounds, ratio=part), scale.runs(3))
+    return scale.named("sips", log, plan_sips(BUDGET, bound, rounds=rounds, ratio=part), scale.runs(3, 6))
 
 
 def _plain(scale: Scale, log: Log) -> Measured:
     given = plain.pairs(log)
-    chances = (np.random.default_rng(seed) for seed in scale.runs(2))
+    chances = (np.random.default_rng(seed) for seed in scale.runs(2, 6))
     return measured(plain.sips(given, (0.1, 1e-5), most=50, chance=chance, ratio=1 / 3).sum() for chance in chances)
 
 
