@@ -38,7 +38,8 @@ Cell: TypeAlias = str | int | float | Measured | None
 def measured(values: Iterable[float]) -> Measured:
     """The mean of independent runs with its standard error."""
     found = np.array(list(values), dtype=np.float64)
-    error = float(found.std(ddof=1)) / len(found) ** 0.5 if len(found) > 1 else 0.0
+    # Equal runs have no error at all, not the dust that their mean leaves.
+    error = float(found.std(ddof=1)) / len(found) ** 0.5 if len(found) > 1 and np.ptp(found) else 0.0
     return Measured(float(found.mean()), error)
 
 

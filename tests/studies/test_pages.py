@@ -38,6 +38,7 @@ def test_a_mean_has_its_standard_error():
     ratio = measured([9, 11]) / Measured(2.0, 0.2)
 
     assert measured([9, 11]) == Measured(10.0, 1.0)
+    assert measured([0.97, 0.97, 0.97]).error == 0
     assert ratio.mean == 5
     assert ratio.error == pytest.approx(5 * math.hypot(0.1, 0.1))
     assert share_of(1, 4).error == pytest.approx(math.sqrt(0.25 * 0.75 / 4))
