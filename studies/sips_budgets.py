@@ -32,7 +32,7 @@ TABLE_5 = (
     ("0.013", "1e-3", "0.62", 1.01e-3, 25.863),
 )
 # Figures 3 to 5: which log, at the budgets of which table.
-FIGURES = (("reddit people", "Table 4"), ("reddit people", "Table 5"), ("imdb", "Table 4"))
+FIGURES = (("reddit people", "Table 4"), ("reddit people", "Table 5"), ("imdb", "Table 4"), ("imdb", "Table 5"))
 WAYS = ("weighted-gaussian", "sips", "policy-gaussian", "ladder")
 Row = tuple[str, str, str, float, float]
 

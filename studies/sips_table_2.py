@@ -67,7 +67,7 @@ def table_2(scale: Scale) -> Findings:
             "budget": f"rho = {RHO}, delta = {DELTA}; GW: epsilon = {GW_EPSILON}, delta = {GW_DELTA}",
             "items of a person": f"at most {BOUND}, chosen afresh in each round",
             "sips": "three rounds, ratio 1/3",
-            "runs": f"{len(scale.runs(4))} of each, plain {len(scale.runs(3))}; mean ± standard error",
+            "runs": f"{len(scale.runs(6))} of each, plain {len(scale.runs(3))}; mean ± standard error",
             "data": ", ".join(logs),
         },
     )
@@ -75,7 +75,7 @@ def table_2(scale: Scale) -> Findings:
 
 def _named(scale: Scale, log: Log) -> dict[str, Measured]:
     budget, facts = rho_budget(RHO, DELTA), Facts(max_items=BOUND)
-    runs = scale.runs(4)
+    runs = scale.runs(6)
     return {
         name: scale.named(name, log, scale.plan(name, budget, facts), runs) for name in (WEIGHTED, SIPS, POLICY, LADDER)
     }
