@@ -80,8 +80,10 @@ def shares(scale: Scale) -> Findings:
                 "A smaller kappa shows more counts with more noise: more are accurate, and a larger share of "
                 "what is shown is off. It is the accuracy that is aimed at, and no share of the budget."
             ),
-            "Losses buy the upper ends of intervals: halving them adds counts and widens intervals where people "
-            "are few.",
+            (
+                "Losses buy the upper ends of intervals: halving them adds counts and widens intervals where people "
+                "are few."
+            ),
         ),
         settings={
             "budget": "rho = 0.1, delta = 1e-6",
