@@ -126,12 +126,12 @@ def _shares(log: Histogram, one: Trials, most: int = SHOWN) -> list[tuple[int, i
     """By rank: the true count, the share of trials in which it was found, and the exact probability."""
     behind = int(log.counts[ROWS]) if len(log.counts) > ROWS else 0
     rows = []
-    for rank in range(min(most, len(log.items))):
+    for rank, item in enumerate(log.items[:most].tolist()):
         count = int(log.counts[rank])
         gap = behind + 1 + one.plan.offset - count
         rate = float(one.plan.epsilon)
         exact = difference_tail(rate, gap) if gap >= 0 else 1 - difference_tail(rate, -gap - 1)
-        rows.append((rank + 1, count, share_of(one.found[str(log.items[rank])], one.trials), exact))
+        rows.append((rank + 1, count, share_of(one.found[item], one.trials), exact))
     return rows
 
 
