@@ -104,19 +104,26 @@ def _frame(chart: Chart, across: _Axis, up: _Axis) -> list[str]:
         parts.append(f'<path d="M{_LEFT} {y:.1f}H{_WIDE - _RIGHT}" stroke="#dddddd"/>')
         parts.append(_text(_LEFT - 6, y + 4, _label(mark), anchor="end"))
     if chart.places:
-        parts += [_text(across.at(n), bottom + 16, name, anchor="middle") for n, name in enumerate(chart.places)]
+        for n, name in enumerate(chart.places):
+            first = 14 + 12 * (n % 2) if _long(chart) else 16
+            parts.append(_text(across.at(n), bottom + first, name, anchor="middle"))
     else:
         for mark in across.marks():
             parts.append(f'<path d="M{across.at(mark):.1f} {bottom}v4" stroke="#333333"/>')
             parts.append(_text(across.at(mark), bottom + 16, _label(mark), anchor="middle"))
     parts.append(f'<path d="M{_LEFT} {_TOP}V{bottom}H{_WIDE - _RIGHT}" fill="none" stroke="#333333"/>')
-    parts.append(_text((_LEFT + _WIDE - _RIGHT) / 2, bottom + 34, chart.x, anchor="middle"))
+    parts.append(_text((_LEFT + _WIDE - _RIGHT) / 2, bottom + (38 if _long(chart) else 34), chart.x, anchor="middle"))
     middle = (_TOP + bottom) / 2
     parts.append(
         f'<text x="14" y="{middle:.1f}" text-anchor="middle" fill="#222222" '
         f'transform="rotate(-90 14 {middle:.1f})">{escape(chart.y)}</text>'
     )
     return parts
+
+
+def _long(chart: Chart) -> bool:
+    """Whether names of places are so long that they stand in two lines, in turn."""
+    return max(map(len, chart.places), default=0) > 4
 
 
 def _series(series: Series, colour: str, across: Callable[[float], float], up: Callable[[float], float]) -> list[str]:
