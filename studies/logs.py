@@ -26,6 +26,7 @@ from hushcount.app.bounded import Reading
 from hushcount.audit.small_table import ITEM, USER, SmallTable
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.incidence import MemoryIncidence, encoded_incidence
+from hushcount.engines.portions import Portion
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.queries import Selection, TextItems
 
@@ -57,27 +58,31 @@ class Log:
     @property
     def people(self) -> int:
         """How many people there are."""
-        return len(self.incidence.users)
+        return self.incidence.people
 
-    @property
+    @cached_property
     def items(self) -> Items:
         """All items, in the order of their texts."""
-        return self.incidence.items
+        return self.incidence.items[:]
 
     @property
     def offsets(self) -> Int64s:
         """Person j holds items[ids[offsets[j]:offsets[j + 1]]]."""
-        return self.incidence.offsets
+        return self._whole.offsets
 
     @property
     def ids(self) -> npt.NDArray[np.int32]:
         """Positions in `items`, person by person."""
-        return self.incidence.ids
+        return self._whole.ids
 
     @property
     def times(self) -> Int64s:
         """How often each pair was seen."""
-        return self.incidence.times
+        return self._whole.times
+
+    @cached_property
+    def _whole(self) -> Portion:
+        return self.incidence.whole()
 
     @cached_property
     def lengths(self) -> Int64s:
