@@ -50,7 +50,7 @@ class Chosen(SeededSource):
         if isinstance(call, Peel):
             return np.array([self.row if self.row >= 0 else len(call.values) + self.row])
         wanted = self.named.pop(0) if self.named else set()
-        return np.array([item in wanted for item in call.keys.items.tolist()])
+        return np.array([item in wanted for item in call.keys.items.tolist()], dtype=np.bool_)
 
 
 def people(count=1000, items=20):
