@@ -26,6 +26,16 @@ def attempt(source: Source, action: Callable[[], _T]) -> _T:
     raise UnreadableSource(f"{source.name} cannot be read: {reason} ({kind}; no values are shown: they are private)")
 
 
+def hold(source: Source, action: Callable[[], _T]) -> _T:
+    """Hold rows in memory and on the disk; where there is no room for them, say so without the system's own words."""
+    try:
+        return action()
+    except (MemoryError, OSError) as error:
+        kind = type(error).__name__
+    # Outside the handler, as above: a full disk's error names a place.
+    raise UnreadableSource(f"{source.name} cannot be read: {_NO_ROOM} ({kind})")
+
+
 def _broken(source: Source) -> str:
     match source:
         case Files(format="csv" | "tsv"):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hushcount.engines.checking import check_selection
-from hushcount.engines.duckdb.attempts import attempt
+from hushcount.engines.duckdb.attempts import attempt, hold
 from hushcount.engines.duckdb.counting import counted
 from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.encoding import encode
@@ -183,10 +183,11 @@ class DuckdbEngine:
         with self._asking() as cursor:
             rows = self._rows(cursor, selection)
             if bound is None:
-                found = counted(cursor, rows, self._room, cap=selection.per_item_cap, top=top)
+                cap = selection.per_item_cap
+                found = hold(self._source, lambda: counted(cursor, rows, self._room, cap=cap, top=top))
                 self._check_bytes()
                 return found
-            held = encode(cursor, rows, self._room).incidence()
+            held = hold(self._source, lambda: encode(cursor, rows, self._room).incidence())
             self._check_bytes()
         return held.histogram(top, bound=bound, cap=selection.per_item_cap)
 
@@ -195,7 +196,8 @@ class DuckdbEngine:
         if selection.per_item_cap != 1:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         with self._asking() as cursor:
-            held = encode(cursor, self._rows(cursor, selection), self._room).incidence()
+            rows = self._rows(cursor, selection)
+            held = hold(self._source, lambda: encode(cursor, rows, self._room).incidence())
             self._check_bytes()
         return held
 

@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from hushcount.engines.duckdb import keys
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
 from hushcount.errors import HushcountError, InvalidInput, InvalidParameter, UnreadableSource
@@ -284,6 +285,25 @@ def test_little_memory_spills(tmp_path):
     ).fetchall()
 
     assert rows(found) == want
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device", "a place of ours"), MemoryError()])
+@pytest.mark.parametrize("ask", ["histogram", "incidence"])
+def test_a_full_disk_is_told_without_the_systems_words(tmp_path, monkeypatch, error, ask):
+    """Whatever of rows does not fit: it names no place, and the engine answers on."""
+    engine = open_duckdb(pa.table(TABLE))
+
+    def add(*_):
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(keys.Keys, "add", add)
+        with pytest.raises(UnreadableSource, match="not enough memory or disk space") as raised:
+            getattr(engine, ask)(SELECTION)
+
+    assert "place" not in str(raised.value)
+    assert raised.value.__cause__ is raised.value.__context__ is None
+    assert len(engine.histogram(SELECTION).items)
 
 
 def test_nothing_stays_on_disk(tmp_path, monkeypatch):
