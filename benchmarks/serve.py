@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import duckdb
 import numpy as np
 
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from hushcount.app.serving.data.loans import LentEngine
 from hushcount.app.serving.opening import open_setting
 from hushcount.app.serving.setup.config_file import read_config
@@ -286,7 +286,9 @@ def scaling(folder: Path, workers: int, *, seconds: float = 8.0) -> float:
     setting.ledger.grant("ann", "owner", by=setting.analyst)  # type: ignore[union-attr]
     limit = rho_limit(10**5, "0.1")
     setting.ledger.set_limit(Account(kind="dataset", name=EVERY, entity=EVERY), limit, by=setting.analyst)  # type: ignore[union-attr]
-    token = make_token(setting, (home / "token-key").read_bytes(), owner="ann", wanted=Wanted(label="bench")).text.text
+    token = make_token(
+        setting, (home / "token-key").read_bytes(), owner="ann", wanted=WantedToken(label="bench")
+    ).text.text
     setting.close()
 
     def one(number: int) -> int:

@@ -28,7 +28,7 @@ from hushcount.errors import BudgetExhausted
 from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import EVERY, Account, Ask, Ledger, StoredRelease
 from hushcount.ledger.limits import Limit, units_limit
-from hushcount.ledger.proposals import Curve, exceeding
+from hushcount.ledger.proposals import Exceeding, exceeding
 from hushcount.ledger.sqlite import found_sqlite
 from hushcount.model.costs import Cost
 from hushcount.model.identities import Identity, Sighting
@@ -165,7 +165,7 @@ def desk_of(ledger: Ledger, secret: Secret) -> Desk:
     return Desk(setting=setting, dataset=ledger.catalog.find(DATASET, by=OWNER), title=DATASET)
 
 
-def figure_5(desk: Desk, *, information: tuple[int, ...], calls: tuple[int, ...]) -> tuple[Curve, ...]:
+def figure_5(desk: Desk, *, information: tuple[int, ...], calls: tuple[int, ...]) -> tuple[Exceeding, ...]:
     """The share of analysts over each limit by days since their window opened: information first, then calls."""
     uses = desk.ledger.usage(desk.population, by=desk.by)
     steps = [ceiling(Units(information=k, calls=0, **_EACH)).rho for k in information]

@@ -13,7 +13,7 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 
 from hushcount.api.app import make_app
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Config, Timing
@@ -85,7 +85,7 @@ class Stage:
     def token(self, person: str, **wanted: Any) -> Client:
         """A client with another token of somebody."""
         new = make_token(
-            self.service.setting, self.service.tokens_key, owner=person, wanted=Wanted(label="another", **wanted)
+            self.service.setting, self.service.tokens_key, owner=person, wanted=WantedToken(label="another", **wanted)
         )
         return replace(self.anybody, headers={}).signed(new.text.text)
 
@@ -144,7 +144,7 @@ def _everybody() -> dict[str, str]:
 
 
 def _text(service: Service, person: str, role: str) -> str:
-    wanted = Wanted(label=role, scopes=SCOPES.get(role, ("ask",)))
+    wanted = WantedToken(label=role, scopes=SCOPES.get(role, ("ask",)))
     return make_token(service.setting, service.tokens_key, owner=person, wanted=wanted).text.text
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hushcount.api import rendering
-from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
+from hushcount.app.serving.callers.tokens import WantedToken, make_token, revoke
 from hushcount.app.serving.questions.formats import to_csv, to_parquet
 from hushcount.app.serving.questions.releases import answered
 from tests.api.served import released
@@ -151,7 +151,7 @@ def test_what_was_read_once_is_read_again_without_the_ledger_by_whoever_asked_an
     path = f"/v1/releases/{released(fresh.analyst).form['release']['id']}"
     first = fresh.analyst.get(path)
     narrow = fresh.token("ana", datasets=(fresh.service.served.find("hidden").id,))
-    setting, wanted = fresh.service.setting, Wanted(label="script", scopes=("read",))
+    setting, wanted = fresh.service.setting, WantedToken(label="script", scopes=("read",))
     made = make_token(setting, fresh.service.tokens_key, owner="ana", wanted=wanted)
     script = fresh.anybody.signed(made.text.text)
     found = [script.get(path).status, narrow.get(path).status, fresh.stranger.get(path).status]

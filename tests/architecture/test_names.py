@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from pathlib import Path
 
 from tests.architecture.sources import ROOT, Source, read
 
 FOLDERS = ("src", "tests", "benchmarks", "studies", "examples")
 ATTICS = {"utils", "util", "common", "helpers", "helper", "misc"}
+# What goes over the wire has the noun of what it carries.
+FORMS = re.compile(r"hushcount/api/(forms/|bodies\.py)")
 
 
 def everything() -> list[Source]:
@@ -30,6 +34,16 @@ def attics(sources: list[Source]) -> list[str]:
     ]
 
 
+def shared_names(sources: list[Source]) -> dict[str, list[str]]:
+    """Names that several classes have, each with their files; what stands for itself in one file may be called so."""
+    found = defaultdict(list)
+    for source in sources:
+        if not FORMS.search(source.name):
+            for name in re.findall(r"^class ([A-Z]\w*)", source.text, re.MULTILINE):
+                found[name].append(source.name)
+    return {name: files for name, files in found.items() if len(files) > 1}
+
+
 def test_every_file_opens_with_what_it_is():
     """The first line is the opening of the module docstring, and it holds words."""
     assert len(everything()) > 200
@@ -39,6 +53,29 @@ def test_every_file_opens_with_what_it_is():
 def test_no_file_or_folder_is_an_attic():
     """No utils, common or helpers: code lives under the noun it is about."""
     assert not attics(everything())
+
+
+def test_one_word_stands_for_one_thing():
+    """No two classes of the package have one name, but for the forms that something takes on the wire."""
+    package = read(ROOT / "src" / "hushcount")
+
+    assert sum(source.text.count("\nclass ") for source in package) > 300
+    assert not shared_names(package)
+
+
+def test_shared_names_are_seen():
+    """Across files and within one; private ones, forms and words within a line are none."""
+    texts = {
+        "src/hushcount/a.py": "class Rows:\n    ...\nclass _Own: ...\n",
+        "src/hushcount/b.py": "class Rows(X): ...\nclass _Own: ...\n# class Page\nclass Two: ...\nclass Two: ...\n",
+        "src/hushcount/api/forms/c.py": "class Page: ...\n",
+        "src/hushcount/d.py": "class Page: ...\n",
+    }
+
+    assert shared_names([Source(Path(name), text) for name, text in texts.items()]) == {
+        "Rows": ["src/hushcount/a.py", "src/hushcount/b.py"],
+        "Two": ["src/hushcount/b.py", "src/hushcount/b.py"],
+    }
 
 
 def test_nameless_files_and_attics_are_seen():

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from hushcount.app.serving.callers.invitations import invite
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from tests.api.served import COUNT, TOP, staged_alone
 
 HOSTS = (
@@ -83,7 +83,7 @@ def test_basic_reads_only(fresh):
 
 def test_a_token_under_another_key_is_nobody_s(fresh):
     """Also if its record is there."""
-    new = make_token(fresh.service.setting, os.urandom(32), owner="ana", wanted=Wanted(label="x"))
+    new = make_token(fresh.service.setting, os.urandom(32), owner="ana", wanted=WantedToken(label="x"))
     assert fresh.anybody.signed(new.text.text).get("/v1/me").status == 401
 
 

@@ -22,7 +22,7 @@ from hushcount.api.app import make_app
 from hushcount.app.sample import write_log
 from hushcount.app.serving.callers import sessions
 from hushcount.app.serving.callers.callers import Caller
-from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, know_token, make_token
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import Config
@@ -98,7 +98,7 @@ class Site:
 
     def token(self, name: str, **wanted: Any) -> str:
         """Another token of somebody."""
-        made = Wanted(label="a test", **wanted)
+        made = WantedToken(label="a test", **wanted)
         return make_token(self.service.setting, self.service.tokens_key, owner=name, wanted=made).text.text
 
 

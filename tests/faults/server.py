@@ -19,7 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from hushcount.app.serving.opening import open_setting
 from hushcount.app.serving.setup.config import Config
 from hushcount.app.serving.setup.config_file import read_config
@@ -123,7 +123,8 @@ def _people(setting: Setting, key: bytes, ceilings: Any) -> dict[str, str]:
         limit = rho_limit(rho, "0.1", window="none")
         ledger.set_limit(Account(kind=kind, name=EVERY, entity=EVERY), limit, by=setting.analyst)
     return {
-        person: make_token(setting, key, owner=person, wanted=Wanted(label="test")).text.text for person in ANALYSTS
+        person: make_token(setting, key, owner=person, wanted=WantedToken(label="test")).text.text
+        for person in ANALYSTS
     }
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from hushcount.api.app import make_app
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from hushcount.app.serving.data.loans import LentEngine
 from hushcount.app.serving.jobs import running
 from hushcount.app.serving.opening import open_service
@@ -112,7 +112,7 @@ class HttpMachine(RuleBasedStateMachine):
     def make_token(self, person: str) -> str:
         """A token of somebody's, with which they sign in from now on; its name."""
         scopes = ("manage", "ask") if person == "olga" else ("ask",)
-        wanted = Wanted(label="test", scopes=scopes)
+        wanted = WantedToken(label="test", scopes=scopes)
         new = make_token(self.service.setting, self.service.tokens_key, owner=person, wanted=wanted)
         self.texts[person] = new.text.text
         return new.token.id

@@ -25,7 +25,7 @@ _LATER = 1.0
 def check_then_update() -> None:
     """Look whether it fits; then, in another transaction, charge whatever it is."""
     unchecked = threading.local()
-    really, refused = SqlLedger.reserve, reserving.Decision.refused
+    really, refused = SqlLedger.reserve, reserving.Effect.refused
 
     def reserve(ledger: SqlLedger, ask: Ask) -> Any:
         quote = ledger.check(ask)
@@ -38,11 +38,11 @@ def check_then_update() -> None:
         finally:
             unchecked.now = False
 
-    def nobody(decision: reserving.Decision) -> Any:
+    def nobody(decision: reserving.Effect) -> Any:
         return [] if getattr(unchecked, "now", False) else refused.fget(decision)  # type: ignore[attr-defined]
 
     SqlLedger.reserve = reserve  # type: ignore[method-assign, assignment]
-    reserving.Decision.refused = property(nobody)  # type: ignore[method-assign, assignment]
+    reserving.Effect.refused = property(nobody)  # type: ignore[method-assign, assignment]
 
 
 def charge_after() -> None:

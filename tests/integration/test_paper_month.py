@@ -23,7 +23,7 @@ from hushcount.api.app import make_app
 from hushcount.app.budgets import make_limit, suggest
 from hushcount.app.secret import Secret
 from hushcount.app.serving import opening
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from hushcount.app.serving.opening import open_service
 from hushcount.app.serving.setup.config_file import read_config
 from hushcount.ledger.ledger import SERVICE, Account
@@ -212,7 +212,7 @@ def owner(tracked, tmp_path, monkeypatch):
     monkeypatch.setattr(opening, "open_ledger", lambda *_, **__: tracked)
     monkeypatch.setattr(tracked, "close", lambda: None)
     with open_service(read_config(tmp_path / "hushcount.toml", {})) as service, start_blocking_portal() as portal:
-        wanted = Wanted(label="the owner", scopes=("manage",))
+        wanted = WantedToken(label="the owner", scopes=("manage",))
         token = make_token(service.setting, service.tokens_key, owner=example.OWNER, wanted=wanted)
         yield Client(app=make_app(service), portal=portal).signed(token.text.text)
 

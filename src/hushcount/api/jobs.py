@@ -15,7 +15,7 @@ from hushcount.api.work import caller_of, light, service_of, taking, worker_of
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.left import left_form
-from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.queries import ShownJob
 from hushcount.app.serving.questions.refusals import seen_problem
 from hushcount.app.serving.questions.releases import answered, cost_form
 from hushcount.errors import Busy
@@ -23,7 +23,7 @@ from hushcount.errors import Busy
 _AGAIN = "1"
 
 
-async def released(request: Request, order: Order, *, key: str, seconds: float) -> tuple[Shown, Response]:
+async def released(request: Request, order: Order, *, key: str, seconds: float) -> tuple[ShownJob, Response]:
     """A question that is taken, or joined if its key came before, and its answer, waited for at most so many seconds.
 
     An answer is made ready in the thread that saw that it is there: every further one would have to wait for its turn.
@@ -33,7 +33,7 @@ async def released(request: Request, order: Order, *, key: str, seconds: float) 
     """
     replies: list[Response] = []
 
-    def seen(shown: Shown) -> Shown:
+    def seen(shown: ShownJob) -> ShownJob:
         if shown.state == "done":
             replies.append(_done(request, shown))
         return shown
@@ -42,19 +42,19 @@ async def released(request: Request, order: Order, *, key: str, seconds: float) 
     return shown, replies[0] if replies else await job_answer(request, shown, asked=True)
 
 
-async def _taken(request: Request, order: Order, *, key: str, seen: Callable[[Shown], Shown]) -> Shown:
+async def _taken(request: Request, order: Order, *, key: str, seen: Callable[[ShownJob], ShownJob]) -> ShownJob:
     """The question, taken, as it may be seen now."""
     if worker_of(request).stopping:
         raise Busy("the server is stopping and takes no new questions; another one does. Nothing was charged.")
     service, caller = service_of(request), caller_of(request)
 
-    def deed() -> Shown:
+    def deed() -> ShownJob:
         return seen(queries.show(service, queries.release(service, caller, order, key=key)))
 
     return await taking(request, order.tasks[0].dataset, deed)
 
 
-async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response:
+async def job_answer(request: Request, shown: ShownJob, *, asked: bool) -> Response:
     """A job for whoever asked it, or looks at it.
 
     Args:
@@ -76,7 +76,7 @@ async def job_answer(request: Request, shown: Shown, *, asked: bool) -> Response
     return Response(to_json(job_form(request, shown)), status_code=202, headers=headers, media_type="application/json")
 
 
-def job_form(request: Request, shown: Shown) -> dict[str, Any]:
+def job_form(request: Request, shown: ShownJob) -> dict[str, Any]:
     """A job without its answer. When it ended is not told: that would show how long it took."""
     job = shown.job
     order = Order.from_json(job.body)
@@ -101,7 +101,7 @@ def job_form(request: Request, shown: Shown) -> dict[str, Any]:
     return form
 
 
-def _done(request: Request, shown: Shown) -> Response:
+def _done(request: Request, shown: ShownJob) -> Response:
     """A job with its answers, and what they cost whoever asked."""
     service, caller = service_of(request), caller_of(request)
     found = answered(service, shown.job)

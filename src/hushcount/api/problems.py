@@ -115,7 +115,7 @@ def install(app: FastAPI) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldProblem:
     """What is told of an error: the problem, its status, and headers of its own."""
 
     problem: Problem
@@ -126,19 +126,19 @@ class Told:
 KNOWN: Final = (HushcountError, Refused, RequestValidationError)
 
 
-async def told_of(request: Request, error: Exception) -> Told:
+async def told_of(request: Request, error: Exception) -> ToldProblem:
     """What is told of one of the `KNOWN` errors."""
     if isinstance(error, Refused):
-        return Told(problem=error.problem, status=error.status or STATUS[error.problem.code])
+        return ToldProblem(problem=error.problem, status=error.status or STATUS[error.problem.code])
     if isinstance(error, RequestValidationError):
         # What a model refused: the first thing that is wrong, with its place.
         first = error.errors()[0]
         problem = _of_place(request, first)
-        return Told(problem=problem, status=400 if first["type"] == "json_invalid" else STATUS[problem.code])
+        return ToldProblem(problem=problem, status=400 if first["type"] == "json_invalid" else STATUS[problem.code])
     return await _told_of_ours(request, error)
 
 
-async def _told_of_ours(request: Request, error: Exception) -> Told:
+async def _told_of_ours(request: Request, error: Exception) -> ToldProblem:
     if isinstance(error, BudgetExhausted):
         dataset = getattr(request.state, "dataset", None)
         problem = await light(request, refused, service_of(request), caller_of(request), error, dataset=dataset)
@@ -156,7 +156,7 @@ async def _told_of_ours(request: Request, error: Exception) -> Told:
     if problem.code == "not-found":
         # What was called is no data set, and may be anything: it stays out of the log.
         request.state.dataset = None
-    return Told(problem=problem, status=STATUS[problem.code], headers=headers)
+    return ToldProblem(problem=problem, status=STATUS[problem.code], headers=headers)
 
 
 async def _of_known(request: Request, error: Exception) -> Response:

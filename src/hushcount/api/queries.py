@@ -20,7 +20,7 @@ from hushcount.api.work import caller_of, heavy, light, service_of, worker_of
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.questions import queries
-from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.queries import ShownJob
 
 router = signed_router("queries")
 OF_QUESTIONS = (
@@ -134,13 +134,13 @@ def order_of(caller: Caller, asked: list[bodies.Asked] | list[bodies.Query], mos
     )
 
 
-def own_queries(request: Request, limit: int, after: str) -> tuple[list[tuple[Shown, dict[str, Any]]], str | None]:
+def own_queries(request: Request, limit: int, after: str) -> tuple[list[tuple[ShownJob, dict[str, Any]]], str | None]:
     """A page of the caller's questions, and where the next begins.
 
     Short where questions are long, so that nobody's lists of items fill the memory.
     """
     service, caller = service_of(request), caller_of(request)
-    forms: list[tuple[Shown, dict[str, Any]]] = []
+    forms: list[tuple[ShownJob, dict[str, Any]]] = []
     seen = size = 0
     while seen < limit and size < _LONG_PAGE:
         found = service.ledger.jobs.page(analyst=caller.name, before=after, size=min(_STEP, limit - seen))
@@ -159,7 +159,7 @@ def _history(request: Request, limit: int, after: str) -> Response:
     return page([form for _, form in found], following=following)
 
 
-def _event(request: Request, shown: Shown) -> bytes:
+def _event(request: Request, shown: ShownJob) -> bytes:
     form = json.loads(to_json(job_form(request, shown)))
     told = {name: form[name] for name in ("id", "status", "stage", "releases", "problem") if name in form}
     name = "end" if shown.state in ENDED else "stage"

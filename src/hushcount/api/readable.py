@@ -10,7 +10,7 @@ from hushcount.app.serving.callers.tokens import Scope
 from hushcount.app.serving.ids import with_prefix
 from hushcount.app.serving.owners import saved
 from hushcount.app.serving.questions import queries
-from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.queries import ShownJob
 from hushcount.app.serving.questions.releases import Answered, answered
 from hushcount.app.serving.service import Service
 from hushcount.errors import NotFound, NotPermitted
@@ -33,7 +33,7 @@ def reaches(caller: Caller, dataset: str, scopes: tuple[Scope, ...] = _READS) ->
     return (token.datasets is None or dataset in token.datasets) and any(scope in scopes for scope in token.scopes)
 
 
-def readable_query(request: Request, name: str) -> Shown:
+def readable_query(request: Request, name: str) -> ShownJob:
     """A query that the caller may see, as it may be seen now."""
     service, caller = service_of(request), caller_of(request)
     try:
@@ -45,7 +45,7 @@ def readable_query(request: Request, name: str) -> Shown:
     return queries.show(service, job)
 
 
-def own_query(request: Request, name: str) -> Shown:
+def own_query(request: Request, name: str) -> ShownJob:
     """A query of the caller's own, asked to end, as it may be seen now."""
     service, caller = service_of(request), caller_of(request)
     job = service.ledger.jobs.find(name)

@@ -16,7 +16,7 @@ from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.owners import wishes
-from hushcount.app.serving.owners.wishes import Answer, Wish, wish_form
+from hushcount.app.serving.owners.wishes import OwnerAnswer, Wish, wish_form
 from hushcount.errors import NotFound
 
 router = signed_router("requests")
@@ -96,7 +96,7 @@ def decide(request: Request, name: str, body: bodies.Decision) -> Response:
     wishes.find_wish(service, caller, name, offer=offer)
     if offer is None:
         raise NotFound("the data set of this wish is not served any more. Nothing was changed.")
-    given = Answer(grant=body.grant, words=body.sentence, releases=body.releases, until=body.until, of=body.of)
+    given = OwnerAnswer(grant=body.grant, words=body.sentence, releases=body.releases, until=body.until, of=body.of)
     return answer(form_of(request, wishes.decide(service, caller, name, offer=offer, answer=given)))
 
 

@@ -14,7 +14,7 @@ from hushcount.api.routes import said, signed_router, with_body
 from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.serving.callers import tokens
 from hushcount.app.serving.callers.callers import require_self, role_on
-from hushcount.app.serving.callers.tokens import Wanted, token_form
+from hushcount.app.serving.callers.tokens import WantedToken, token_form
 
 router = signed_router("tokens")
 
@@ -47,7 +47,7 @@ def made_for(request: Request, body: bodies.NewToken) -> dict[str, Any]:
     if body.datasets is not None:
         # By their ids: a name that is given to another data set later must not widen the token.
         ids = tuple(shared(request, name).id for name in body.datasets)
-    wanted = Wanted(
+    wanted = WantedToken(
         label=body.label,
         scopes=tuple(body.scopes),
         datasets=ids,

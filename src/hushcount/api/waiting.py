@@ -19,7 +19,7 @@ from hushcount.api.work import heavy, light, service_of, worker_of
 from hushcount.app.serving.jobs.timing import remaining
 from hushcount.app.serving.problems import LATE, Problem
 from hushcount.app.serving.questions.checking import Checked
-from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.queries import ShownJob
 from hushcount.errors import Busy, HushcountError
 
 ENDED = ("done", "failed", "cancelled")
@@ -30,8 +30,8 @@ _LOOK = 5.0
 
 
 async def waited(
-    request: Request, shown: Shown, seconds: float, *, seen: Callable[[Shown], Shown] = lambda shown: shown
-) -> Shown:
+    request: Request, shown: ShownJob, seconds: float, *, seen: Callable[[ShownJob], ShownJob] = lambda shown: shown
+) -> ShownJob:
     """A job as it may be seen when it has ended, or when so many seconds are over.
 
     Args:
@@ -47,7 +47,7 @@ async def waited(
     return shown
 
 
-async def watched(request: Request, shown: Shown, seconds: float) -> AsyncIterator[Shown | None]:
+async def watched(request: Request, shown: ShownJob, seconds: float) -> AsyncIterator[ShownJob | None]:
     """A job each time that it looks different, to its end; None now and then, so that the line is not cut."""
     until = time.monotonic() + seconds
     yield shown
@@ -64,12 +64,12 @@ async def watched(request: Request, shown: Shown, seconds: float) -> AsyncIterat
         shown = seen
 
 
-async def look(request: Request, name: str) -> Shown:
+async def look(request: Request, name: str) -> ShownJob:
     """A job as it stands, and as it may be seen."""
     return await light(request, readable_query, request, name)
 
 
-async def pause(request: Request, shown: Shown, most: float) -> None:
+async def pause(request: Request, shown: ShownJob, most: float) -> None:
     """Wait until something may have changed, at most so long."""
     if shown.moment is not None:
         # It has ended, and may be seen at the next tick of the grid.

@@ -36,7 +36,7 @@ _CANCELLED = "the question was stopped before data was read for it. Nothing was 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Asking:
     """How a question is asked, beside what is asked.
 
     Attributes:
@@ -76,10 +76,10 @@ class _Job:
     engine: Engine
     sighted: Sighted
     setting: Setting
-    call: Call
+    call: Asking
 
 
-def answer(request: Request, engine: Engine, setting: Setting, *, call: Call | None = None) -> Release:
+def answer(request: Request, engine: Engine, setting: Setting, *, call: Asking | None = None) -> Release:
     """Answer one question, charged before the data is read for it.
 
     Args:
@@ -88,7 +88,7 @@ def answer(request: Request, engine: Engine, setting: Setting, *, call: Call | N
         setting: who keeps count, and under which secret.
         call: how it is asked.
     """
-    call = call or Call()
+    call = call or Asking()
     with noting(UNCHARGED):
         job = _prepared(request, engine, setting, call)
     release = _free(job) if setting.ledger is None else _paid(job, setting.ledger)
@@ -97,7 +97,7 @@ def answer(request: Request, engine: Engine, setting: Setting, *, call: Call | N
     return release
 
 
-def _prepared(request: Request, engine: Engine, setting: Setting, call: Call) -> _Job:
+def _prepared(request: Request, engine: Engine, setting: Setting, call: Asking) -> _Job:
     """Everything that is done before anything is charged: check, recognise, plan."""
     call.say("looking at the data's columns and version")
     with asking(engine, call.say):
@@ -112,7 +112,7 @@ def _prepared(request: Request, engine: Engine, setting: Setting, call: Call) ->
     return _Job(planned=planned, engine=engine, sighted=sighted, setting=setting, call=call)
 
 
-def _slowly(name: str, engine: Engine, call: Call) -> None:
+def _slowly(name: str, engine: Engine, call: Asking) -> None:
     """What is to be said of a mechanism that visits people one after another, whatever the data may be."""
     if isinstance(engine, Distributed):
         refuse_sequential(name)
@@ -160,7 +160,7 @@ def _paid(job: _Job, ledger: Ledger) -> Release:
     return _unpacked(settled, dataset)
 
 
-def hold_all(asked: Sequence[tuple[Request, Call]], engine: Engine, setting: Setting) -> None:
+def hold_all(asked: Sequence[tuple[Request, Asking]], engine: Engine, setting: Setting) -> None:
     """Hold the worst cases of several questions, all of them or none. Each is then answered under its own key.
 
     Raises:
@@ -216,7 +216,7 @@ def _ask(job: _Job, dataset: Dataset) -> Ask:
     return replace(ask, token=call.token, lifetime=call.lifetime or ask.lifetime, apart=call.apart)
 
 
-def _reserved(call: Call, ledger: Ledger, ask: Ask) -> Reservation | StoredRelease:
+def _reserved(call: Asking, ledger: Ledger, ask: Ask) -> Reservation | StoredRelease:
     """Hold the worst case, unless it is more than was allowed or the caller has thought better of it.
 
     Raises:

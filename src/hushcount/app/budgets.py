@@ -20,7 +20,7 @@ from hushcount.errors import InvalidParameter, NotPermitted
 from hushcount.ledger import limits, proposals
 from hushcount.ledger.ledger import Account, Ask, Balance, Kind, Proof, Use
 from hushcount.ledger.limits import SHOWN_UNITS, Limit, Mode
-from hushcount.ledger.proposals import Curve, Proposal
+from hushcount.ledger.proposals import Exceeding, Proposal
 from hushcount.ledger.windows import Window
 from hushcount.model.amounts import Number, amount, positive, whole
 from hushcount.model.budgets import STANDARD
@@ -56,7 +56,7 @@ class Suggestion:
 
     proposal: Proposal
     releases: int
-    curves: tuple[Curve, ...]
+    curves: tuple[Exceeding, ...]
 
 
 def read_links(path: Path) -> dict[str, Proof]:
@@ -163,7 +163,7 @@ def suggest(desk: Desk, *, share: Number = "0.95", window: Window = "month") -> 
     uses = uses_of(desk)
     proposal = proposals.propose(uses, share=share, window=window)
     most = proposal.limit.ceiling
-    curves: list[Curve] = []
+    curves: list[Exceeding] = []
     for measure, proposed in (("rho", most.rho), ("delta", most.delta)):
         if proposed > 0:
             tried = [EXACT.multiply(proposed, factor) for factor in _FACTORS]

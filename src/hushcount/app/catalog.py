@@ -10,14 +10,14 @@ from hushcount.ledger.ledger import Account, Balance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class DatasetLine:
     """One data set of the report, with the account that its population shares."""
 
     dataset: Dataset
     balance: Balance
 
 
-def report(setting: Setting) -> tuple[Line, ...]:
+def report(setting: Setting) -> tuple[DatasetLine, ...]:
     """Every data set that whoever asks may see, with its account, by name. Reads no data."""
     ledger = setting.ledger
     if ledger is None:
@@ -27,4 +27,4 @@ def report(setting: Setting) -> tuple[Line, ...]:
         population: ledger.balance(Account(kind="dataset", name="", entity=population))
         for population in {dataset.population for dataset in found}
     }
-    return tuple(Line(dataset=dataset, balance=accounts[dataset.population]) for dataset in found)
+    return tuple(DatasetLine(dataset=dataset, balance=accounts[dataset.population]) for dataset in found)

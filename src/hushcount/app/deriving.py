@@ -33,7 +33,7 @@ from hushcount.app.release import Release
 from hushcount.errors import InvalidParameter
 from hushcount.model.inputs import Int64s
 from hushcount.model.outcomes import Law
-from hushcount.noise.widths import Shown, half_width
+from hushcount.noise.widths import ShownCounts, half_width
 
 Deed: TypeAlias = Literal["sum", "difference", "share", "ratio"]
 DEEDS: tuple[Deed, ...] = ("sum", "difference", "share", "ratio")
@@ -234,14 +234,14 @@ def _lifted(release: Release, rows: Int64s, *, miss: float) -> Int64s:
     return shown.down(release.counts[rows], miss=miss)
 
 
-def _shown(release: Release, rows: Int64s) -> Shown | None:
+def _shown(release: Release, rows: Int64s) -> ShownCounts | None:
     """The rows as counts that passed a threshold; None if there is none."""
     receipt, counts = release.receipt, release.counts
     if receipt.shown_above is None or receipt.noise_scale is None or counts is None:
         return None
     # A row that is not above the threshold is one of a public list, which are shown above zero.
     gaps = np.where(counts[rows] > receipt.shown_above, counts[rows] - receipt.shown_above, counts[rows])
-    return Shown(law=_law(receipt.noise), scale=receipt.noise_scale, gaps=gaps, bound=receipt.noise_bound)
+    return ShownCounts(law=_law(receipt.noise), scale=receipt.noise_scale, gaps=gaps, bound=receipt.noise_bound)
 
 
 def _widths(release: Release, rows: Int64s) -> Int64s:

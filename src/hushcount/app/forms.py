@@ -11,7 +11,7 @@ from typing import Any
 
 from hushcount.accounting.spent import Spent
 from hushcount.app.budgets import Left, Suggestion
-from hushcount.app.catalog import Line
+from hushcount.app.catalog import DatasetLine
 from hushcount.app.desk import Desk
 from hushcount.app.estimating import Estimate
 from hushcount.app.history import Deed
@@ -176,7 +176,7 @@ def dataset_form(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def line_form(line: Line) -> dict[str, Any]:
+def line_form(line: DatasetLine) -> dict[str, Any]:
     """One data set of a report over all data."""
     return {
         "dataset": line.dataset.name,

@@ -6,7 +6,7 @@ import numpy as np
 
 from hushcount.model.inputs import Int64s
 from hushcount.model.outcomes import Outcome
-from hushcount.noise.widths import Shown, half_width
+from hushcount.noise.widths import ShownCounts, half_width
 
 
 def intervals(outcome: Outcome) -> tuple[Int64s, Int64s] | None:
@@ -38,7 +38,7 @@ def _reaches(outcome: Outcome, scale: float, rows: Int64s) -> tuple[Int64s, Int6
         return width, width
     counts = outcome.counts[rows]
     gaps, which = np.unique(counts - outcome.shown_above[rows], return_inverse=True)
-    shown = Shown(law=outcome.noise, scale=scale, gaps=gaps, bound=outcome.noise_bound)
+    shown = ShownCounts(law=outcome.noise, scale=scale, gaps=gaps, bound=outcome.noise_bound)
     # Rows far above the threshold have the interval that they would have without.
     far = shown.far()[which]
     up, down = shown.up()[which], shown.down(np.full(len(gaps), np.iinfo(np.int64).max))[which]

@@ -18,7 +18,7 @@ from hushcount.accounting import basic, gdp, zcdp
 from hushcount.accounting.accountant import Accountant
 from hushcount.app.items import column_names
 from hushcount.app.planning import Planned
-from hushcount.app.receipt_page import Page, safe, table, to_html
+from hushcount.app.receipt_page import ReceiptPage, safe, table, to_html
 from hushcount.app.words import price_words
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.amounts import Number
@@ -164,9 +164,9 @@ def _leaves_out(planned: Planned) -> bool:
     return bound is not None and (public is None or bound < len(public))
 
 
-def _page(receipt: Receipt) -> Page:
+def _page(receipt: Receipt) -> ReceiptPage:
     known = "" if receipt.order is None else f", known for Rényi orders up to {receipt.order:g}"
-    return Page(
+    return ReceiptPage(
         title=f"Receipt {receipt.id}",
         warning="" if receipt.private else _NOT_PRIVATE,
         facts=_facts(receipt),
@@ -322,7 +322,7 @@ def best_epsilon(cost: Cost, total_delta: Number) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
+class PlanPromise:
     """What a plan guarantees: rho and delta, and epsilon, rounded up, at a total delta."""
 
     rho: Decimal
@@ -332,7 +332,7 @@ class Promise:
 
 
 @lru_cache(maxsize=256)
-def promise(cost: Cost) -> Promise:
+def promise(cost: Cost) -> PlanPromise:
     """The guarantee of a plan's cost, whatever its run will give.
 
     Epsilon is stated at the reference delta, the same for all whose own delta is below it: of two such costs the
@@ -342,7 +342,7 @@ def promise(cost: Cost) -> Promise:
     spent = zcdp.spent(cost)
     total = REFERENCE_DELTA if spent.delta < REFERENCE_DELTA else min(2 * spent.delta, (1 + spent.delta) / 2)
     epsilon = float(_short(Decimal(best_epsilon(cost, total))))
-    return Promise(rho=spent.rho, delta=spent.delta, epsilon=epsilon, epsilon_delta=total)
+    return PlanPromise(rho=spent.rho, delta=spent.delta, epsilon=epsilon, epsilon_delta=total)
 
 
 def _only(scales: npt.NDArray[np.float64] | None) -> float | None:

@@ -31,7 +31,7 @@ Rows: TypeAlias = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ReceiptPage:
     """What a page says, as texts; `facts` and `promise` are names with what they stand for.
 
     Attributes:
@@ -98,7 +98,7 @@ def sizes(reference: Decimal) -> tuple[Size, ...]:
     return tuple(found)
 
 
-def to_html(page: Page) -> str:
+def to_html(page: ReceiptPage) -> str:
     """The whole page."""
     parts = [
         f"<h1>{safe(page.title)}</h1>",

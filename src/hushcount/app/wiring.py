@@ -13,7 +13,7 @@ from hushcount.app.paths import paths_of
 from hushcount.app.secret import Secret, load_secret
 from hushcount.app.setting import Places, Setting
 from hushcount.engines.engine import Engine
-from hushcount.engines.sources import Database, Files, is_address, is_pinot, is_spark, recognise
+from hushcount.engines.sources import DatabaseTable, Files, is_address, is_pinot, is_spark, recognise
 from hushcount.errors import InvalidParameter, LedgerUnavailable
 from hushcount.ledger.founding import Founding
 from hushcount.ledger.ledger import Ledger
@@ -239,7 +239,7 @@ def open_header(source: object, engine: str | None = None, *, table: str | None 
     if callable(getattr(source, "histogram", None)):
         return cast("Engine", source)
     match recognise(source, table):
-        case Files() | Database(program="duckdb"):
+        case Files() | DatabaseTable(program="duckdb"):
             return open_engine(source, engine, table=table)
         case _:
             return None

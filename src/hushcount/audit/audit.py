@@ -22,7 +22,7 @@ _MOST_WORKERS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class AuditJob:
     """One thing to look at, by name only, so that another process can do it. Without a step it is a broken twin."""
 
     step: Step | None
@@ -62,18 +62,18 @@ def audit(*, quick: bool, say: Say = lambda _: None, only: Sequence[str] = (), t
     )
 
 
-def list_jobs(*, only: Sequence[str] = (), twins: bool = True) -> list[Job]:
+def list_jobs(*, only: Sequence[str] = (), twins: bool = True) -> list[AuditJob]:
     """Everything that an audit looks at, in the order of its report."""
     names = [find(name).name for name in only] or [mechanism.name for mechanism in MECHANISMS]
-    jobs = [Job(step=step, subject=name) for name in names for step in STEPS]
+    jobs = [AuditJob(step=step, subject=name) for name in names for step in STEPS]
     if not only:
-        jobs += [Job(step="system", subject=check.name) for check in SYSTEM_CHECKS]
+        jobs += [AuditJob(step="system", subject=check.name) for check in SYSTEM_CHECKS]
     if twins:
-        jobs += [Job(step=None, subject=name) for name in twin_names()]
+        jobs += [AuditJob(step=None, subject=name) for name in twin_names()]
     return jobs
 
 
-def _run_all(jobs: Sequence[Job], *, quick: bool, say: Say) -> Iterator[tuple[Job, Done]]:
+def _run_all(jobs: Sequence[AuditJob], *, quick: bool, say: Say) -> Iterator[tuple[AuditJob, Done]]:
     """All jobs, over as many processes as there are processors, and at most four."""
     workers = min(_MOST_WORKERS, os.cpu_count() or 1, len(jobs))
     if workers <= 1:
@@ -94,7 +94,7 @@ def _run_all(jobs: Sequence[Job], *, quick: bool, say: Say) -> Iterator[tuple[Jo
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def run_job(job: Job, *, quick: bool) -> Done:
+def run_job(job: AuditJob, *, quick: bool) -> Done:
     """One job. A step that fails by itself is a claim that was not shown to hold, or a twin that was not caught."""
     try:
         if job.step is None:

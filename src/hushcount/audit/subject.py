@@ -16,7 +16,7 @@ from hushcount.app.bounded import bounded_input
 from hushcount.audit.claim import Claim, cost_claim
 from hushcount.audit.neighbours import Neighbours, Table, family, sizes_of
 from hushcount.audit.small_table import ITEM, USER, listed, small_table
-from hushcount.audit.variants import Variant, variants_of
+from hushcount.audit.variants import Circumstances, variants_of
 from hushcount.mechanisms import table
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.mechanism import Mechanism
@@ -90,7 +90,7 @@ def subjects_of(mechanism: Mechanism, *, quick: bool) -> tuple[Subject, ...]:
     return tuple(make_subject(mechanism, variant) for variant in variants_of(mechanism, quick=quick))
 
 
-def make_subject(mechanism: Mechanism, variant: Variant) -> Subject:
+def make_subject(mechanism: Mechanism, variant: Circumstances) -> Subject:
     """A mechanism with a small plan for this budget and these facts, and the neighbours that they make dangerous."""
     facts = variant.facts
     plan = mechanism.plan_small(variant.budget, facts)

@@ -32,7 +32,7 @@ _BUDGETS: tuple[Budget, ...] = (epsilon_budget(4, "0.05"), rho_budget(2, "0.01")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Circumstances:
     """A budget and facts to plan with."""
 
     budget: Budget
@@ -52,7 +52,7 @@ class Variant:
         return ", ".join(words)
 
 
-def variants_of(mechanism: Mechanism, *, quick: bool) -> tuple[Variant, ...]:
+def variants_of(mechanism: Mechanism, *, quick: bool) -> tuple[Circumstances, ...]:
     """All pairs of values of the facts that a mechanism needs and takes, and of these with each budget.
 
     A quick run looks at both budgets of a mechanism with one fact by turns only.
@@ -65,7 +65,7 @@ def variants_of(mechanism: Mechanism, *, quick: bool) -> tuple[Variant, ...]:
     else:
         rows = covering({"budget": len(_BUDGETS), **{fact: len(values) for fact, values in choices.items()}})
     return tuple(
-        Variant(
+        Circumstances(
             budget=_BUDGETS[row["budget"] % len(_BUDGETS)],
             facts=Facts(**{fact: values[row[fact]] for fact, values in choices.items()}),
         )

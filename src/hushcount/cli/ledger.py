@@ -18,7 +18,7 @@ from hushcount.cli.failures import told
 
 if TYPE_CHECKING:
     from hushcount.app.budgets import Suggestion
-    from hushcount.app.catalog import Line
+    from hushcount.app.catalog import DatasetLine
     from hushcount.app.setting import Setting
     from hushcount.ledger.ledger import Account, Ledger
     from hushcount.ledger.limits import Limit
@@ -264,7 +264,7 @@ def _ledger(setting: Setting) -> Ledger:
     return setting.ledger
 
 
-def _report_row(line: Line) -> tuple[str, ...]:
+def _report_row(line: DatasetLine) -> tuple[str, ...]:
     from hushcount.app.words import in_releases, rest
     from hushcount.cli.render import printable
 

@@ -16,7 +16,7 @@ from hushcount.api.work import caller_of, light, service_of
 from hushcount.app.deriving import LEVEL, Deed, derive
 from hushcount.app.serving.jobs.tasks import Order
 from hushcount.app.serving.questions.releases import Answered, cost_form, receipt_form
-from hushcount.console.onward import Finding, onward
+from hushcount.console.onward import Found, onward
 from hushcount.console.reading import said, said_often, whole
 from hushcount.console.views import ROOT, View, page, site_of
 from hushcount.console.wording import worded
@@ -56,7 +56,7 @@ def _answer(request: Request) -> View:
     order = Order.from_json(found.job.body)
     task = order.tasks[int(found.id.partition("-")[2] or 1) - 1]
     cut = task.question != "people" and bool(release["notes"])
-    finding = Finding(task=task, rows=rows, counted=release["interval"] is not None, cut=cut)
+    finding = Found(task=task, rows=rows, counted=release["interval"] is not None, cut=cut)
     form = {
         "release": release,
         "question": {"question": task.question, **task.said},

@@ -17,7 +17,7 @@ from hushcount.app.serving.ids import new_id
 from hushcount.app.serving.jobs.tasks import Order, Task
 from hushcount.app.serving.questions import queries
 from hushcount.app.serving.questions.left import left_form
-from hushcount.console.asking import FIELDS, Asked, again, asked_of, example_of
+from hushcount.console.asking import FIELDS, Draft, again, asked_of, example_of
 from hushcount.console.reading import said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import NotFound
@@ -35,7 +35,7 @@ class _Asking:
     """A question that is being asked: what is known of its data set, and the question itself."""
 
     dataset: dict[str, Any]
-    asked: Asked
+    asked: Draft
 
 
 @page(router, "/ask")
@@ -96,7 +96,7 @@ def _priced(request: Request, asking: _Asking) -> dict[str, Any]:
     return {"price": price, "left": left, "after": after, "most": most, "answered": before}
 
 
-def _order(request: Request, asked: Asked, mode: str, *, most: str | None = None) -> Order:
+def _order(request: Request, asked: Draft, mode: str, *, most: str | None = None) -> Order:
     body = asked.body(mode, most=most)
     return order_of(caller_of(request), [body], body.max_cost)
 

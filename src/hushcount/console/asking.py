@@ -30,7 +30,7 @@ _SIZES = ("0.1", "0.2", "0.5", "1", "2", "5")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Draft:
     """A question as it stands in the form.
 
     Attributes:
@@ -97,7 +97,7 @@ class Asked:
         }
 
 
-def asked_of(given: Mapping[str, str], dataset: Mapping[str, Any]) -> Asked:
+def asked_of(given: Mapping[str, str], dataset: Mapping[str, Any]) -> Draft:
     """What was said, as a question about a data set; what was left out is as usual.
 
     Args:
@@ -115,7 +115,7 @@ def asked_of(given: Mapping[str, str], dataset: Mapping[str, Any]) -> Asked:
     step = whole(given["step"], "step") if "step" in given else usual
     if step >= len(sizes):
         raise Refused("invalid-parameter", f"'step' must be less than {len(sizes)}.", parameter="step")
-    return Asked(
+    return Draft(
         data=dataset["name"],
         kind=kind,
         item=given.get("item") or next((one["item"] for one in dataset["examples"] if "item" in one), None),

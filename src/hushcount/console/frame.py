@@ -15,7 +15,7 @@ from hushcount.ledger.ledger import OVERSEERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Destination:
     """An entry of the navigation.
 
     Attributes:
@@ -38,16 +38,16 @@ class Place:
 
 
 PLACES = (
-    Place(path="/console/data", words="Ask", within=("/console/ask",)),
-    Place(path="/console/history", words="History", within=("/console/answers", "/console/queries")),
-    Place(path="/console/budget", words="Budget"),
-    Place(path="/console/tokens", words="Tokens", signed=True),
-    Place(path="/console/overview", words="Overview", within=("/console/add", "/console/setup"), owners=True),
-    Place(path="/console/limits", words="Limits", owners=True),
-    Place(path="/console/people", words="People", owners=True, signed=True),
-    Place(path="/console/requests", words="Requests", owners=True, signed=True),
-    Place(path="/console/trail", words="Trail", owners=True),
-    Place(path="/console/health", words="Health", owners=True),
+    Destination(path="/console/data", words="Ask", within=("/console/ask",)),
+    Destination(path="/console/history", words="History", within=("/console/answers", "/console/queries")),
+    Destination(path="/console/budget", words="Budget"),
+    Destination(path="/console/tokens", words="Tokens", signed=True),
+    Destination(path="/console/overview", words="Overview", within=("/console/add", "/console/setup"), owners=True),
+    Destination(path="/console/limits", words="Limits", owners=True),
+    Destination(path="/console/people", words="People", owners=True, signed=True),
+    Destination(path="/console/requests", words="Requests", owners=True, signed=True),
+    Destination(path="/console/trail", words="Trail", owners=True),
+    Destination(path="/console/health", words="Health", owners=True),
 )
 
 

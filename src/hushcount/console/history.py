@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from hushcount.api.queries import own_queries
 from hushcount.api.work import light, service_of
 from hushcount.app.serving.jobs.tasks import Order
-from hushcount.app.serving.questions.queries import Shown
+from hushcount.app.serving.questions.queries import ShownJob
 from hushcount.app.serving.questions.releases import answered, cost_form
 from hushcount.app.serving.service import Service
 from hushcount.console.reading import said
@@ -43,11 +43,11 @@ def costed(request: Request, after: str) -> tuple[list[dict[str, Any]], str | No
     ], following
 
 
-def _words(service: Service, shown: Shown) -> list[str | None]:
+def _words(service: Service, shown: ShownJob) -> list[str | None]:
     return [worded(service, task) for task in Order.from_json(shown.job.body).tasks]
 
 
-def _costs(service: Service, shown: Shown) -> list[dict[str, Any]]:
+def _costs(service: Service, shown: ShownJob) -> list[dict[str, Any]]:
     if shown.state != "done":
         return []
     # A data set that is not served any more has no answers to show.

@@ -18,7 +18,7 @@ _MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Found:
     """What was found.
 
     Attributes:
@@ -34,7 +34,7 @@ class Finding:
     cut: bool
 
 
-def onward(request: Request, finding: Finding) -> dict[str, Any]:
+def onward(request: Request, finding: Found) -> dict[str, Any]:
     """How the same can be asked again, how more of it is seen, and how it is seen more sharply.
 
     Nobody is told a price of what they may not ask: then these are None, and the answer can still be read.
@@ -56,7 +56,7 @@ def onward(request: Request, finding: Finding) -> dict[str, Any]:
     return form
 
 
-def _longer(request: Request, finding: Finding, fields: Mapping[str, str]) -> dict[str, Any] | None:
+def _longer(request: Request, finding: Found, fields: Mapping[str, str]) -> dict[str, Any] | None:
     """Twice as many rows at the least price at which those that are shown would still clear the cut-off."""
     k = 2 * len(finding.rows)
     if k > _MOST_ROWS:

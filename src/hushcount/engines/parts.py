@@ -47,7 +47,7 @@ _NEEDED = ("Y", "m", "d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class MomentLayout:
     """How moments are written: a regular expression that Python, RE2 and Java read alike, and what its groups are."""
 
     pattern: str
@@ -59,7 +59,7 @@ class Layout:
 
 
 @cache
-def layout_of(date_format: str) -> Layout:
+def layout_of(date_format: str) -> MomentLayout:
     """What a date format means.
 
     Raises:
@@ -80,7 +80,7 @@ def layout_of(date_format: str) -> Layout:
             raise _no_format(date_format)
     if not set(_NEEDED) <= set(groups):
         raise _no_format(date_format)
-    return Layout(pattern=pattern, groups=tuple(groups))
+    return MomentLayout(pattern=pattern, groups=tuple(groups))
 
 
 def _no_format(date_format: str) -> InvalidParameter:
@@ -181,7 +181,7 @@ def _since_1970(text: str, micros: int) -> datetime | None:
         return None
 
 
-def _by_layout(text: str, layout: Layout) -> datetime | date | None:
+def _by_layout(text: str, layout: MomentLayout) -> datetime | date | None:
     found = re.fullmatch(layout.pattern, text)
     if found is None:
         return None

@@ -56,7 +56,7 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Database:
+class DatabaseTable:
     """A table of a database file. No table: the only one that there is."""
 
     name: str
@@ -66,7 +66,7 @@ class Database:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class ServerTable:
     """A table of a PostgreSQL server. The address may hold a password: it is in no text, not even in this one's own."""
 
     name: str
@@ -91,7 +91,7 @@ class Frame:
     place: str | None = None
 
 
-Source: TypeAlias = Files | Database | Server | Frame
+Source: TypeAlias = Files | DatabaseTable | ServerTable | Frame
 
 
 def recognise(source: object, table: str | None = None) -> Source:
@@ -102,7 +102,7 @@ def recognise(source: object, table: str | None = None) -> Source:
         UnreadableSource: a file is missing, empty or not permitted.
     """
     if isinstance(source, str) and source.startswith(_POSTGRES):
-        return Server(name="the PostgreSQL table", address=source, table=table)
+        return ServerTable(name="the PostgreSQL table", address=source, table=table)
     if isinstance(source, str | os.PathLike):
         return _on_disk(os.fspath(source), table)
     if type(source).__name__ == "DuckDBPyConnection":
@@ -188,7 +188,7 @@ def _on_disk(given: str, table: str | None) -> Source:
     if path.is_file():
         program = _program(path)
         if program is not None:
-            return Database(name=repr(given), program=program, path=path, table=table)
+            return DatabaseTable(name=repr(given), program=program, path=path, table=table)
         paths = [path]
     elif path.is_dir():
         paths = sorted(file for file in path.rglob("*") if file.is_file() and _format(file) and _is_data(file, path))

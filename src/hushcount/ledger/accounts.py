@@ -28,7 +28,7 @@ _ZERO = Spent()
 
 
 @dataclass(slots=True)
-class State:
+class AccountState:
     """One account as it stands in this transaction."""
 
     kind: Kind
@@ -70,25 +70,25 @@ class State:
         return limit.ceiling - base - self.reserved
 
 
-def to_row(state: State) -> tuple[str | int, ...]:
+def to_row(state: AccountState) -> tuple[str | int, ...]:
     """An account as a row of its table, without the entity; also its form in log entries."""
     amounts = (a for s in (state.spent, state.reserved, state.lifetime) for a in (s.rho, s.delta))
     return (state.kind, state.name, state.period, state.opened, state.until, state.queries, *map(decimal_text, amounts))
 
 
-def from_row(row: Iterable[Any]) -> State:
+def from_row(row: Iterable[Any]) -> AccountState:
     """The account that `to_row` wrote."""
     kind, name, period, opened, until, queries, *amounts = row
     pairs = [Spent(rho=Decimal(amounts[i]), delta=Decimal(amounts[i + 1])) for i in (0, 2, 4)]
-    return State(kind, name, period, opened, until, queries, *pairs)
+    return AccountState(kind, name, period, opened, until, queries, *pairs)
 
 
-def moved(state: State, entity: str) -> State:
+def moved(state: AccountState, entity: str) -> AccountState:
     """The account under the name that it has in the book of `entity`: a data set's account is called like its book."""
     return replace(state, name=entity) if state.kind == "dataset" else replace(state)
 
 
-def merge(mine: State, theirs: State, *, at: int, common: State | None = None) -> State:
+def merge(mine: AccountState, theirs: AccountState, *, at: int, common: AccountState | None = None) -> AccountState:
     """Two accounts as one, when populations are joined at a moment: nothing that was spent is lost or freed.
 
     Totals add up. What was spent in windows that are still open adds up, and the later end wins. If only the other
@@ -99,7 +99,7 @@ def merge(mine: State, theirs: State, *, at: int, common: State | None = None) -
     hold all of it, and it counts once. Of windows that is known only while neither was renewed since; and what was held
     then is left in twice, since the copy took it for spent and the other one may have settled for less.
     """
-    shared = common or State(*mine.payer)
+    shared = common or AccountState(*mine.payer)
     both = replace(
         mine,
         queries=mine.queries + theirs.queries - shared.queries,
@@ -115,12 +115,12 @@ def merge(mine: State, theirs: State, *, at: int, common: State | None = None) -
     return replace(both, period=last.period, until=last.until, spent=mine.spent + theirs.spent - twice)
 
 
-def by_payer(rows: Iterable[Iterable[Any]], entity: str) -> dict[Payer, State]:
+def by_payer(rows: Iterable[Iterable[Any]], entity: str) -> dict[Payer, AccountState]:
     """The accounts that an entry of the log tells, as they are called in the book of `entity`."""
     return {state.payer: state for state in (moved(from_row(row), entity) for row in rows)}
 
 
-def inherit(state: State, *, at: int) -> State:
+def inherit(state: AccountState, *, at: int) -> AccountState:
     """The account of a population that leaves: all that was spent so far, and all that is held as if it were spent.
 
     The same people are in the answers that are on their way, and those will be settled where they were asked.
@@ -133,7 +133,7 @@ def inherit(state: State, *, at: int) -> State:
     return copy
 
 
-def reopen(state: State, past: Iterable[Past], *, at: int) -> State:
+def reopen(state: AccountState, past: Iterable[Past], *, at: int) -> AccountState:
     """An account whose window a clock in the future opened, with its window opened now.
 
     Everything counts in it that was spent in windows that are not over: the one that should be open, and those of the

@@ -98,7 +98,7 @@ _ANSWER = ", ".join(ANSWER_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class StoredAnswer:
     """One row of `releases` without its bytes."""
 
     number: int
@@ -194,7 +194,7 @@ def expire_at(book: Book, number: int, expires: int) -> None:
     book.do("UPDATE asks SET expires = ? WHERE entity = ? AND number = ?", expires, book.entity, number)
 
 
-def keep(book: Book, row: AskRow, made: Answer, *, cost: str, payload: bytes) -> None:
+def keep(book: Book, row: AskRow, made: StoredAnswer, *, cost: str, payload: bytes) -> None:
     """Write a stored answer. The first one to its question on its data version is the one that repeats are given."""
     book.do(
         f"INSERT INTO releases (entity, number, {_ANSWER}, payload) "  # noqa: S608 (names from above)
@@ -254,7 +254,7 @@ def next_due(book: Book) -> int | None:
     return found[0][0] if found else None
 
 
-def canonical_answer(book: Book, version: str, query: str, *, shown: bool = False) -> Answer | None:
+def canonical_answer(book: Book, version: str, query: str, *, shown: bool = False) -> StoredAnswer | None:
     """The stored answer to this question on this data version; with `shown`, not if all who asked for it are veiled."""
     sql, values = of_question(book.entity, version, query, shown=shown)
     found = book.transaction.fetch(sql, *values)
@@ -266,7 +266,7 @@ def of_question(entity: str, version: str, query: str, *, shown: bool = False) -
     return f"{_CANONICAL}{_HAD if shown else ''}", (entity, version, query)
 
 
-def answer_like(book: Book, number: int) -> Answer | None:
+def answer_like(book: Book, number: int) -> StoredAnswer | None:
     """The stored answer to the question of an ask, on its data version."""
     sql, values = like(book.entity, number)
     found = book.transaction.fetch(sql, *values)
@@ -278,7 +278,7 @@ def like(entity: str, number: int) -> Statement:
     return _LIKE, (entity, entity, number, entity, number)
 
 
-def answer(book: Book, number: int) -> Answer:
+def answer(book: Book, number: int) -> StoredAnswer:
     """A stored answer by its number."""
     return _answer(book.transaction.fetch(_STORED, book.entity, number)[0])
 
@@ -316,7 +316,7 @@ def payload_of(book: Book, number: int) -> bytes:
 
 
 def hand_out(
-    book: Book, stored: Answer, *, row: AskRow, charged: Spent | None = None, payload: bytes | None = None
+    book: Book, stored: StoredAnswer, *, row: AskRow, charged: Spent | None = None, payload: bytes | None = None
 ) -> StoredRelease:
     """The stored answer with its bytes, as the asker gets it; `charged` is what this very call charged to them."""
     return StoredRelease(
@@ -352,9 +352,9 @@ def _row(values: tuple[Any, ...]) -> AskRow:
     return AskRow(**dict(zip(COLUMNS, values, strict=True)))
 
 
-def _answer(row: tuple[Any, ...]) -> Answer:
+def _answer(row: tuple[Any, ...]) -> StoredAnswer:
     number, version, cost, made, shown = row
-    return Answer(number=number, version=version, cost=_cost(cost), made=made, digest=shown)
+    return StoredAnswer(number=number, version=version, cost=_cost(cost), made=made, digest=shown)
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from hushcount.accounting.spent import Spent
 from hushcount.ledger import limits, windows
-from hushcount.ledger.accounts import ACCOUNT_COLUMNS, Payer, State, from_row, to_row
+from hushcount.ledger.accounts import ACCOUNT_COLUMNS, AccountState, Payer, from_row, to_row
 from hushcount.ledger.chain import START, canonical, link
 from hushcount.ledger.clocks import checked_now, shown_now
 from hushcount.ledger.ledger import EVERY, Account, Balance, Proof
@@ -58,9 +58,9 @@ class Book:
     seen: int = 0
     expiry: int = NEVER
     merged: str | None = None
-    states: dict[Payer, State] = field(default_factory=dict)
+    states: dict[Payer, AccountState] = field(default_factory=dict)
     writes: list[Statement] = field(default_factory=list)
-    touched: dict[Payer, State] = field(default_factory=dict)
+    touched: dict[Payer, AccountState] = field(default_factory=dict)
     appended: bool = False
 
     def append(self, kind: str, by: str, **body: Any) -> Proof:  # noqa: ANN401 (JSON)
@@ -84,7 +84,7 @@ class Book:
         """The newest link."""
         return Proof(entity=self.entity, seq=self.seq, hash=self.head)
 
-    def load(self, payers: Iterable[Payer]) -> list[State]:
+    def load(self, payers: Iterable[Payer]) -> list[AccountState]:
         """The accounts of these payers; those that were never used are new and empty."""
         wanted = list(payers)
         missing = [payer for payer in wanted if payer not in self.states]
@@ -92,9 +92,9 @@ class Book:
             sql, values = accounts(self.entity, missing)
             found = self.transaction.fetch(sql, *values)
             self.states.update({(row[0], row[1]): from_row(row) for row in found})
-        return [self.states.setdefault(payer, State(*payer)) for payer in wanted]
+        return [self.states.setdefault(payer, AccountState(*payer)) for payer in wanted]
 
-    def save(self, state: State) -> None:
+    def save(self, state: AccountState) -> None:
         """Note that an account changed; it is written once, by `flush`."""
         self.states[state.payer] = self.touched[state.payer] = state
 
@@ -114,7 +114,7 @@ class Book:
                     break
         return chosen
 
-    def balance(self, state: State, limit: Limit | None) -> Balance:
+    def balance(self, state: AccountState, limit: Limit | None) -> Balance:
         """An account as people read it: a window that is over shows as renewed."""
         over, shown = self.now >= state.until, self._shown(state)
         return Balance(
@@ -129,11 +129,11 @@ class Book:
             queries=state.queries,
         )
 
-    def left(self, state: State, limit: Limit) -> Spent:
+    def left(self, state: AccountState, limit: Limit) -> Spent:
         """What a new query may cost an account: a window that is over holds nothing."""
         return self._shown(state).left(limit)
 
-    def _shown(self, state: State) -> State:
+    def _shown(self, state: AccountState) -> AccountState:
         return replace(state, spent=Spent()) if self.now >= state.until else state
 
     def flush(self) -> None:

@@ -14,7 +14,17 @@ from typing import Any
 
 from hushcount.errors import Frozen, InvalidParameter, JoinRefused
 from hushcount.ledger import asks, cataloguing, datasets
-from hushcount.ledger.accounts import ACCOUNT_COLUMNS, Payer, State, by_payer, from_row, inherit, merge, moved, to_row
+from hushcount.ledger.accounts import (
+    ACCOUNT_COLUMNS,
+    AccountState,
+    Payer,
+    by_payer,
+    from_row,
+    inherit,
+    merge,
+    moved,
+    to_row,
+)
 from hushcount.ledger.book import Book, lock_book, new_book
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.datasets import DatasetRow
@@ -181,7 +191,7 @@ def _holders(book: Book, entity: str, number: int) -> list[Payer]:
     return [(kind, book.entity if kind == "dataset" else name) for kind, name in found]
 
 
-def _states(book: Book) -> list[State]:
+def _states(book: Book) -> list[AccountState]:
     found = book.transaction.fetch(
         f"SELECT {', '.join(ACCOUNT_COLUMNS)} FROM accounts WHERE entity = ? ORDER BY kind, name",  # noqa: S608
         book.entity,

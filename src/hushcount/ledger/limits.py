@@ -63,7 +63,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownAmount:
     """One amount in all three currencies.
 
     Attributes:
@@ -159,7 +159,7 @@ def ten_standard_releases(mode: Mode = "enforce") -> Limit:
 
 
 @lru_cache(maxsize=4096)
-def show(spent: Spent, limit: Limit | None = None, *, rounding: Rounding) -> Shown:
+def show(spent: Spent, limit: Limit | None = None, *, rounding: Rounding) -> ShownAmount:
     """An amount in all three currencies. A balance is looked at far more often than it changes, so they are kept.
 
     Args:
@@ -169,7 +169,7 @@ def show(spent: Spent, limit: Limit | None = None, *, rounding: Rounding) -> Sho
     """
     by = limit.terms if limit is not None and isinstance(limit.terms, Units) else SHOWN_UNITS
     step = convert.bounded_range_to_zcdp(by.epsilon_per)
-    return Shown(
+    return ShownAmount(
         rho=spent.rho,
         delta=spent.delta,
         epsilon=_epsilon(spent, total := _total_delta(spent, limit), NEW_ORDER if limit is None else limit.order),

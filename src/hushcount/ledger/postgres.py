@@ -16,7 +16,7 @@ from hushcount.errors import LedgerForeign, LedgerUnavailable, MissingExtra
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
 from hushcount.ledger.lines import WAIT_SECONDS, Lines
-from hushcount.ledger.records import Shown
+from hushcount.ledger.records import ShownTable
 from hushcount.ledger.schema import SIGNS, TABLES
 from hushcount.ledger.shown_tables import show_table
 from hushcount.ledger.sql import SqlLedger
@@ -254,7 +254,7 @@ class PostgresTransaction:
         """See `Transaction.let_go`."""
         self._lets_go = True
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: ShownTable) -> None:
         """See `Transaction.show`."""
         (schema,) = self.fetch("SELECT current_schema()")[0]
         # All that was due has been written, and whatever comes is of this transaction too.

@@ -28,7 +28,7 @@ _Windows: TypeAlias = Mapping[tuple[str, datetime], list[tuple[int, Decimal]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Exceeding:
     """The share of analysts who would have exceeded `limit` within so many days; `shares[0]` is the first day."""
 
     measure: Measure
@@ -58,7 +58,7 @@ class Proposal:
 
 def exceeding(
     uses: Iterable[Use], limits: Sequence[Number], *, measure: Measure, window: Window = "month"
-) -> tuple[Curve, ...]:
+) -> tuple[Exceeding, ...]:
     """The curves of figure 5, one per limit. An analyst counts as exceeding if any of their windows would have."""
     grouped = _group(uses, measure, window)
     analysts = {analyst for analyst, _ in grouped}
@@ -70,7 +70,7 @@ def exceeding(
             if day is not None:
                 first[analyst] = min(day, first.get(analyst, day))
         shares = tuple(_share(first.values(), day, len(analysts)) for day in range(_DAYS[window]))
-        curves.append(Curve(measure=measure, limit=limit, shares=shares))
+        curves.append(Exceeding(measure=measure, limit=limit, shares=shares))
     return tuple(curves)
 
 

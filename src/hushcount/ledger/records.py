@@ -50,7 +50,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownTable:
     """A table that other programs may read beside the ledger, where its database has a place for such tables.
 
     Attributes:
@@ -90,7 +90,7 @@ class Records(Protocol):
             ClockImplausible: when it is written cannot be told; see `Ledger.set_clock`.
         """
 
-    def put_shown(self, change: Change, shown: Shown) -> Record | None:
+    def put_shown(self, change: Change, shown: ShownTable) -> Record | None:
         """As `put`, and in the same transaction a table that shows what the record says: both are there, or neither.
 
         Only PostgreSQL has a place for tables: the schema of the ledger's own with `_published` after its name, which

@@ -10,12 +10,12 @@ from typing import Any
 
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
-from hushcount.ledger.accounts import Past, Payer, State, by_payer, from_row, inherit, merge, reopen, to_row
+from hushcount.ledger.accounts import AccountState, Past, Payer, by_payer, from_row, inherit, merge, reopen, to_row
 from hushcount.ledger.asks import ANSWER_COLUMNS
 from hushcount.ledger.book import NEVER
 from hushcount.ledger.chain import START, canonical
 from hushcount.ledger.ledger import EVERY
-from hushcount.ledger.replayed_rules import Rules
+from hushcount.ledger.replayed_rules import ReplayedRules
 from hushcount.ledger.store import Row
 from hushcount.model.costs import Cost
 
@@ -63,7 +63,7 @@ class Replayed:
     head: str = START
     seen: int = 0
     merged: str | None = None
-    accounts: dict[Payer, State] = field(default_factory=dict)
+    accounts: dict[Payer, AccountState] = field(default_factory=dict)
     past: dict[Payer, list[Past]] = field(default_factory=dict)
     asks: dict[int, dict[str, Any]] = field(default_factory=dict)
     releases: dict[int, Row] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Replayed:
     adopted: list[tuple[str, int, str]] = field(default_factory=list)
     moved: int = 0
     redacted: tuple[int, str] = (0, "")
-    rules: Rules = field(default_factory=Rules)
+    rules: ReplayedRules = field(default_factory=ReplayedRules)
     problems: list[str] = field(default_factory=list)
 
     def apply(self, body: Mapping[str, Any]) -> None:
@@ -103,7 +103,7 @@ class Replayed:
         """Note what is wrong with an entry."""
         self.problems.append(f"book {self.entity!r}, entry {body['seq']}: {words}")
 
-    def reopened(self, now: int) -> list[State]:
+    def reopened(self, now: int) -> list[AccountState]:
         """The accounts whose window was opened after `now`, as a repair of the clock leaves them."""
         found = []
         for payer, state in sorted(self.accounts.items()):
@@ -171,7 +171,7 @@ class Replayed:
             self.common.append((body["other"], _frozen(common)))
         shared = by_payer(common, self.entity)
         for payer, theirs in arriving.items():
-            mine = self.accounts.get(payer, State(*payer))
+            mine = self.accounts.get(payer, AccountState(*payer))
             self._put(merge(mine, theirs, at=body["at"], common=shared.get(payer)))
 
     def _adopt(self, body: Mapping[str, Any]) -> None:
@@ -258,7 +258,7 @@ class Replayed:
     def _lines(self, body: Mapping[str, Any]) -> Iterator[tuple[Payer, Spent, Spent]]:
         """Apply the lines of an entry to the accounts, and yield each."""
         for kind, name, period, opened, until, *amounts in body["lines"]:
-            state = self.accounts.setdefault((kind, name), State(kind, name))
+            state = self.accounts.setdefault((kind, name), AccountState(kind, name))
             if opened != state.opened:
                 if opened < state.until:
                     self.complain(body, f"the window of {kind} {name!r} was renewed too early")
@@ -271,7 +271,7 @@ class Replayed:
             self._put(state)
             yield (kind, name), reserved, spent
 
-    def _put(self, state: State) -> None:
+    def _put(self, state: AccountState) -> None:
         """Note an account as it stands now, and what its window holds."""
         self.accounts[state.payer] = state
         past, now = self.past.setdefault(state.payer, []), (state.opened, state.until, state.spent)

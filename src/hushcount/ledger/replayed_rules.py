@@ -15,7 +15,7 @@ from hushcount.model.costs import EVERY_ORDER
 
 
 @dataclass(slots=True)
-class Rules:
+class ReplayedRules:
     """What the book of rules adds up to; empty for every other book."""
 
     limits: dict[Row, str] = field(default_factory=dict)

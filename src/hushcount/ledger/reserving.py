@@ -9,8 +9,8 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.errors import CostOverrun, InvalidParameter, KeyReused, NotPermitted, ReservationClosed
 from hushcount.ledger import asks, refusal
-from hushcount.ledger.accounts import Payer, State
-from hushcount.ledger.asks import Answer, AskRow
+from hushcount.ledger.accounts import AccountState, Payer
+from hushcount.ledger.asks import AskRow, StoredAnswer
 from hushcount.ledger.book import Book, accounts, look, rules
 from hushcount.ledger.ledger import SILENT, Account, Ask, Balance, Quote, Refusal, Reservation, StoredRelease
 from hushcount.ledger.limits import Limit, Mode, more_like
@@ -22,7 +22,7 @@ from hushcount.ledger.windows import SHOWN, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PricedAsk:
     """An ask with all that can be told of it before a book is held, for then everybody else waits.
 
     Attributes:
@@ -37,7 +37,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Effect:
     """What an ask would do to its accounts.
 
     Attributes:
@@ -54,15 +54,15 @@ class Decision:
 
     everybody: bool
     payers: list[Payer]
-    charged: list[State]
+    charged: list[AccountState]
     worst: Spent
     limits: dict[Payer, Limit]
-    states: list[State]
-    over: tuple[State, ...]
-    stored: Answer | None
+    states: list[AccountState]
+    over: tuple[AccountState, ...]
+    stored: StoredAnswer | None
 
     @property
-    def refused(self) -> list[State]:
+    def refused(self) -> list[AccountState]:
         """The accounts that refuse."""
         return [state for state in self.over if self.limits[state.payer].mode == "enforce"]
 
@@ -73,7 +73,7 @@ class Decision:
         return "enforce" if modes and "track" not in modes else "track"
 
 
-def wanted(ask: Ask) -> Wanted:
+def wanted(ask: Ask) -> PricedAsk:
     """Look at an ask before the ledger is opened.
 
     Raises:
@@ -85,10 +85,10 @@ def wanted(ask: Ask) -> Wanted:
         named("token", ask.token)
     if ask.lifetime.total_seconds() <= 0:
         raise InvalidParameter("lifetime", ask.lifetime, "above zero")
-    return Wanted(ask=ask, worst=zcdp.spent(ask.cost), draft=asks.draft(ask))
+    return PricedAsk(ask=ask, worst=zcdp.spent(ask.cost), draft=asks.draft(ask))
 
 
-def decide(book: Book, wanted: Wanted, *, silent: frozenset[str] = SILENT) -> Decision:
+def decide(book: Book, wanted: PricedAsk, *, silent: frozenset[str] = SILENT) -> Effect:
     """What the ask would be charged, to whom, and who refuses. Changes nothing that is written."""
     ask, worst = wanted.ask, wanted.worst
     book.transaction.send(looked_up(book.entity, wanted))
@@ -115,7 +115,7 @@ def decide(book: Book, wanted: Wanted, *, silent: frozenset[str] = SILENT) -> De
         for state in states
         if state.payer not in have and state.payer in limits and not _fits(worst, book.left(state, limits[state.payer]))
     )
-    return Decision(
+    return Effect(
         everybody=person.sees_all,
         payers=payers,
         charged=[state for state in states if state.payer not in have],
@@ -127,7 +127,7 @@ def decide(book: Book, wanted: Wanted, *, silent: frozenset[str] = SILENT) -> De
     )
 
 
-def looked_up(entity: str, wanted: Wanted) -> list[Statement]:
+def looked_up(entity: str, wanted: PricedAsk) -> list[Statement]:
     """What `decide` fetches, as far as it is known before the asker's groups are."""
     ask = wanted.ask
     payers = accounts_of(ask.analyst, (), entity, token=ask.token)
@@ -139,7 +139,7 @@ def looked_up(entity: str, wanted: Wanted) -> list[Statement]:
     ]
 
 
-def quote(book: Book, wanted: Wanted) -> Quote:
+def quote(book: Book, wanted: PricedAsk) -> Quote:
     """What `reserve` would do now. A reader may know the price, too."""
     decision = decide(book, wanted, silent=SILENT - {"reader"})
     balances = _balances(book, decision)
@@ -155,7 +155,7 @@ def quote(book: Book, wanted: Wanted) -> Quote:
     )
 
 
-def reserve(book: Book, wanted: Wanted) -> Reservation | StoredRelease:
+def reserve(book: Book, wanted: PricedAsk) -> Reservation | StoredRelease:
     """Hold the worst case, or return what the same key or the same question got before."""
     ask = wanted.ask
     earlier = asks.by_key(book.transaction, ask.analyst, ask.key)
@@ -197,14 +197,14 @@ def recall(transaction: Transaction, analyst: str, key: str) -> Reservation | St
     return asks.reservation(book, row)
 
 
-def _charge(book: Book, row: AskRow, stored: Answer) -> Spent:
+def _charge(book: Book, row: AskRow, stored: StoredAnswer) -> Spent:
     """What an answered ask charged to its analyst, or will as soon as it shows."""
     if row.state == "open" and not asks.paid(book, stored.number, payers=[("analyst", row.analyst)]):
         row.charge(stored.spent)
     return row.charged
 
 
-def _hold(book: Book, row: AskRow, decision: Decision, *, expires: int) -> Reservation:
+def _hold(book: Book, row: AskRow, decision: Effect, *, expires: int) -> Reservation:
     row.expires = expires
     book.expiry = min(book.expiry, expires)
     lines = [state.move(reserved=decision.worst) for state in decision.charged]
@@ -216,7 +216,7 @@ def _hold(book: Book, row: AskRow, decision: Decision, *, expires: int) -> Reser
     return asks.reservation(book, row, over=accounts)
 
 
-def _repeat(book: Book, row: AskRow, decision: Decision) -> StoredRelease:
+def _repeat(book: Book, row: AskRow, decision: Effect) -> StoredRelease:
     """Hand over a stored answer: charged to whoever has not paid for it, and recorded also if that is nobody."""
     if decision.stored is None:  # pragma: no cover (the caller looked)
         raise LookupError(row.number)
@@ -233,7 +233,7 @@ def _repeat(book: Book, row: AskRow, decision: Decision) -> StoredRelease:
     return asks.hand_out(book, decision.stored, row=row, charged=row.charged)
 
 
-def _again(book: Book, wanted: Wanted, earlier: tuple[str, AskRow]) -> Reservation | StoredRelease:
+def _again(book: Book, wanted: PricedAsk, earlier: tuple[str, AskRow]) -> Reservation | StoredRelease:
     """The same key again: what it got before, if it is the same request. Nothing is written for it."""
     (entity, row), ask, frozen = earlier, wanted.ask, None
     if row.answer is None:
@@ -271,14 +271,14 @@ def _overran(key: str) -> CostOverrun:
     return CostOverrun(f"the query of key {key!r} used more than was reserved: it was charged, not released.")
 
 
-def _explain(book: Book, ask: Ask, decision: Decision) -> Refusal:
+def _explain(book: Book, ask: Ask, decision: Effect) -> Refusal:
     balances = _balances(book, decision)
     short = tuple(b for s in decision.refused for b in balances if (b.account.kind, b.account.name) == s.payer)
     enforced = tuple(balance for balance in balances if _enforced(balance))
     return refusal.explain(book, ask, short=short, enforced=enforced, everybody=decision.everybody)
 
 
-def _balances(book: Book, decision: Decision) -> tuple[Balance, ...]:
+def _balances(book: Book, decision: Effect) -> tuple[Balance, ...]:
     """Of all payers, before the query."""
     return tuple(book.balance(state, decision.limits.get(state.payer)) for state in decision.states)
 
@@ -292,7 +292,7 @@ def _fits(asked: Spent, left: Spent) -> bool:
     return (asked.rho <= left.rho or asked.rho == 0) and (asked.delta <= left.delta or asked.delta == 0)
 
 
-def _seen(decision: Decision) -> list[list[str]]:
+def _seen(decision: Effect) -> list[list[str]]:
     """The limits that were held against, for the log: a replay needs no other book to check them."""
     rows = []
     for state in decision.charged:

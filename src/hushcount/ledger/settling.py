@@ -12,7 +12,7 @@ from hushcount.accounting.spent import Spent
 from hushcount.errors import InvalidParameter, ReservationClosed
 from hushcount.ledger import asks
 from hushcount.ledger.accounts import Payer
-from hushcount.ledger.asks import Answer, AskRow
+from hushcount.ledger.asks import AskRow, StoredAnswer
 from hushcount.ledger.book import NEVER, Book, accounts
 from hushcount.ledger.chain import canonical, digest
 from hushcount.ledger.ledger import Reservation, Shows, StoredRelease
@@ -24,7 +24,7 @@ _NOTHING = Spent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class PricedOutcome:
     """What a question came to, with all that can be told of it before a book is held, for then everybody else waits.
 
     Attributes:
@@ -42,7 +42,7 @@ class Outcome:
     digest: str
 
 
-def outcome(cost: Cost, payload: bytes) -> Outcome:
+def outcome(cost: Cost, payload: bytes) -> PricedOutcome:
     """Look at what a question came to before the ledger is opened.
 
     Raises:
@@ -50,7 +50,9 @@ def outcome(cost: Cost, payload: bytes) -> Outcome:
     """
     if not isinstance(payload, bytes):
         raise InvalidParameter("payload", type(payload).__name__, "bytes")
-    return Outcome(cost=cost, form=cost.to_json(), spent=zcdp.spent(cost), payload=payload, digest=digest(payload))
+    return PricedOutcome(
+        cost=cost, form=cost.to_json(), spent=zcdp.spent(cost), payload=payload, digest=digest(payload)
+    )
 
 
 def sweep(book: Book) -> None:
@@ -105,7 +107,7 @@ def refund(book: Book, reservation: Reservation) -> None:
 
 
 def settle(
-    book: Book, reservation: Reservation, made: Outcome, *, veiled: bool = False
+    book: Book, reservation: Reservation, made: PricedOutcome, *, veiled: bool = False
 ) -> tuple[StoredRelease | None, str]:
     """Charge the actual cost and store the answer; the second value says why nothing may be released, if so.
 
@@ -175,11 +177,11 @@ def may_settle_late(book: Book, row: AskRow) -> bool:
     return all(state.opened <= row.expires and book.now < state.until for state in book.load(row.payers))
 
 
-def _store(book: Book, row: AskRow, made: Outcome, *, first: bool, veiled: bool) -> StoredRelease:
+def _store(book: Book, row: AskRow, made: PricedOutcome, *, first: bool, veiled: bool) -> StoredRelease:
     """Store the answer; the first one to its question on its data version is the one that repeats are given."""
     late = row.state == "expired"
     row.touched, row.answer = row.touched or 1, row.number
-    answer = Answer(
+    answer = StoredAnswer(
         number=row.number, version=row.version, cost=made.cost, made=book.now, digest=made.digest, canonical=first
     )
     stored = {"answer": row.number, "digest": made.digest, "cost": made.form, "canonical": int(first)}
@@ -197,7 +199,7 @@ def _store(book: Book, row: AskRow, made: Outcome, *, first: bool, veiled: bool)
     return asks.hand_out(book, answer, row=row, charged=row.charged, payload=made.payload)
 
 
-def _join(book: Book, row: AskRow, shared: Answer, *, veiled: bool) -> StoredRelease:
+def _join(book: Book, row: AskRow, shared: StoredAnswer, *, veiled: bool) -> StoredRelease:
     """Someone settled the same question first: give their answer, drop ours."""
     row.touched, row.answer = row.touched or 1, shared.number
     if veiled:
@@ -214,7 +216,7 @@ def _veil(book: Book, row: AskRow, **stored: object) -> None:
     book.flush()
 
 
-def _give(book: Book, row: AskRow, stored: Answer, *, at: int) -> None:
+def _give(book: Book, row: AskRow, stored: StoredAnswer, *, at: int) -> None:
     """Give a stored answer to who held the room for it: charged to those of the accounts that have not paid for it."""
     late, have = row.state == "expired", asks.paid(book, stored.number, payers=row.payers)
     charge: dict[Payer, Spent] = {payer: stored.spent for payer in row.payers if payer not in have}

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hushcount.ledger.records import Shown
+from hushcount.ledger.records import ShownTable
 
 if TYPE_CHECKING:
     import psycopg
 
 
-def show_table(connection: psycopg.Connection[Any], schema: str, shown: Shown) -> None:
+def show_table(connection: psycopg.Connection[Any], schema: str, shown: ShownTable) -> None:
     """Write a table, or take it away, in the transaction that is open; nothing if there is no place for it."""
     if not _has_place(connection, schema):
         return

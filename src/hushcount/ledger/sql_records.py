@@ -12,7 +12,7 @@ from hushcount.ledger.book import Book, rule_book
 from hushcount.ledger.chain import canonical
 from hushcount.ledger.ledger import EVERY
 from hushcount.ledger.names import is_name, named
-from hushcount.ledger.records import Change, Record, Shown
+from hushcount.ledger.records import Change, Record, ShownTable
 from hushcount.ledger.store import Database, Row, Transaction, Value, run
 from hushcount.ledger.windows import micros, moment
 from hushcount.model.amounts import whole
@@ -44,7 +44,7 @@ class SqlRecords:
         change = _checked(Change(kind=kind, id=id, body=body, owner=owner, by=by, edition=edition))
         return run(self._database, lambda transaction: _changed(transaction, change))
 
-    def put_shown(self, change: Change, shown: Shown) -> Record | None:
+    def put_shown(self, change: Change, shown: ShownTable) -> Record | None:
         """See `Records.put_shown`."""
         change = _checked(change)
 

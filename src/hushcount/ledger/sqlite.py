@@ -19,7 +19,7 @@ from hushcount.errors import LedgerForeign, LedgerMissing, LedgerUnavailable
 from hushcount.ledger.boots import Boot, BootClock, this_boot
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
 from hushcount.ledger.ledger import Ledger
-from hushcount.ledger.records import Shown
+from hushcount.ledger.records import ShownTable
 from hushcount.ledger.seats import WAIT_SECONDS, Seat, Seats, in_our_words, patiently, pauses
 from hushcount.ledger.sql import SqlLedger
 from hushcount.ledger.store import Clock, Dialect, Row, Statement, Transaction, Value, utc_now
@@ -265,7 +265,7 @@ class SqliteTransaction:
     def let_go(self) -> None:
         """See `Transaction.let_go`. A file has one writer at a time, to the end."""
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: ShownTable) -> None:
         """See `Transaction.show`. A file that others read is a file that others hold: nothing is shown in it."""
 
 

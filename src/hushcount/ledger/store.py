@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hushcount.errors import LedgerUnavailable
-from hushcount.ledger.records import Shown
+from hushcount.ledger.records import ShownTable
 
 Clock: TypeAlias = Callable[[], datetime]
 Value: TypeAlias = str | int | bytes | None
@@ -75,7 +75,7 @@ class Transaction(Protocol):
         What they write themselves comes later, and is never durable without it.
         """
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: ShownTable) -> None:
         """Write a table for other programs, or take it away; nothing where there is no place for one."""
 
 

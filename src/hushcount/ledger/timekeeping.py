@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushcount.errors import ClockImplausible, InvalidParameter
 from hushcount.ledger import asks
-from hushcount.ledger.accounts import State, to_row
+from hushcount.ledger.accounts import AccountState, to_row
 from hushcount.ledger.book import NEVER, Book, lock_book, rule_book
 from hushcount.ledger.ledger import EVERY, ClockDeed
 from hushcount.ledger.replay import replay_book
@@ -56,7 +56,7 @@ def _repair(rules: Book, *, by: str) -> str:
 def _date_back(book: Book, *, by: str) -> None:
     replayed = replay_book(book.transaction, book.entity)
     # A book that was taken over has no accounts any more: they go on in another one.
-    states: list[State] = [] if book.merged is not None else replayed.reopened(book.now)
+    states: list[AccountState] = [] if book.merged is not None else replayed.reopened(book.now)
     lives = {} if book.merged is not None else replayed.restarted(book.now)
     book.append(
         *("clock", by),

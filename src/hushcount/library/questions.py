@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Unpack
 
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.charging import UNCHARGED, noting
 from hushcount.app.estimating import Estimate, estimate_request
 from hushcount.app.options import Options
@@ -109,7 +109,7 @@ def ask(
             engine = open_engine(
                 source, options.get("engine"), table=options.get("table"), master=options.get("master")
             )
-        call = Call(dataset=options.get("dataset"), key=options.get("key"), say=say, note=note)
+        call = Asking(dataset=options.get("dataset"), key=options.get("key"), say=say, note=note)
         try:
             release = answer(request, engine, setting, call=call)
         finally:

@@ -24,7 +24,7 @@ from hushcount.noise.chances import Ladders
 from hushcount.noise.gaussian import discrete_gaussian
 from hushcount.noise.gumbel import Candidates, peel
 from hushcount.noise.laplace import discrete_laplace
-from hushcount.noise.source import Draws, ItemKeys, Joined, NoiseSource
+from hushcount.noise.source import Draws, ItemKeys, JoinedDraws, NoiseSource
 from hushcount.noise.tsgd import truncated_geometric
 
 T_co = TypeVar("T_co", covariant=True)
@@ -157,7 +157,7 @@ class KeepGaussian:
 
     def draw(self, source: NoiseSource) -> Bools:
         """One coin for each value."""
-        law = keep.Gaussian(unit=self.unit, scale=self.stddev, threshold=self.threshold)
+        law = keep.NormalTail(unit=self.unit, scale=self.stddev, threshold=self.threshold)
         return keep.toss(_draws(self, source), self.values, law)
 
 
@@ -283,4 +283,4 @@ def _draws(call: AnyCall, source: NoiseSource) -> Draws:
         return source.draws(call.purpose, len(call.values))
     own = source.item_draws(call.purpose, call.keys)
     others = len(call.values) - len(call.keys)
-    return Joined(own, source.draws(call.purpose, others)) if others else own
+    return JoinedDraws(own, source.draws(call.purpose, others)) if others else own

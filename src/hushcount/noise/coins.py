@@ -45,7 +45,7 @@ class Threshold(Protocol):
 
 
 @dataclass(slots=True)
-class Gaussian:
+class NormalTail:
     """Normal noise of standard deviation `scale`."""
 
     unit: int

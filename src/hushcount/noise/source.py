@@ -221,7 +221,7 @@ class _StreamDraws:
         return _StreamDraws(self._key, self._length, rows if self._rows is None else self._rows[rows])
 
 
-class Joined:
+class JoinedDraws:
     """The rows of some draws and, after them, the rows of others."""
 
     def __init__(self, first: Draws, second: Draws) -> None:
@@ -242,4 +242,4 @@ class Joined:
     def at(self, rows: RowNumbers) -> Draws:
         """The draws of some of the rows, which must not mix the order of the two parts."""
         split = len(self._first)
-        return Joined(self._first.at(rows[rows < split]), self._second.at(rows[rows >= split] - split))
+        return JoinedDraws(self._first.at(rows[rows < split]), self._second.at(rows[rows >= split] - split))

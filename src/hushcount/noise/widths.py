@@ -54,7 +54,7 @@ def _gaussian_width(stddev: float) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownCounts:
     """Counts with noise of one law and scale that are shown only where they exceed a threshold.
 
     A true count n that is shown as y, `gap` above the threshold t, has the law of y *given that* y > t, and an end of

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from hushcount.errors import Outdated
-from hushcount.ledger.records import Change, Shown
+from hushcount.ledger.records import Change, ShownTable
 from tests.architecture.sources import ROOT
 from tests.conformance.ledgers.stores import OWNER, Crash, Faulty, known
 
@@ -23,7 +23,7 @@ CHANGE = Change(kind="question", id="s_1", body={"published": "top"}, owner="ann
 def table(items=("a",), name="top"):
     """A table with so many items."""
     columns = {"item": ("TEXT", items), "count": ("BIGINT", [7 if item else None for item in items])}
-    return Shown(name=name, columns=columns)
+    return ShownTable(name=name, columns=columns)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_rows_are_replaced_and_the_table_is_taken_away(shop, server_store):
     shop.records.put_shown(CHANGE, table(("b", "c")))
     second = rows(server_store)
     for _ in range(2):
-        shop.records.put_shown(CHANGE, Shown(name="top"))
+        shop.records.put_shown(CHANGE, ShownTable(name="top"))
 
     assert second == [("b", 7), ("c", 7)]
     assert rows(server_store) is None
@@ -83,7 +83,7 @@ def test_names_are_names(shop, server_store, name):
         ).fetchall()
 
     assert found == [(name,)]
-    shop.records.put_shown(CHANGE, Shown(name=name))
+    shop.records.put_shown(CHANGE, ShownTable(name=name))
 
 
 def test_both_or_neither(shop, server_store, clock):
@@ -159,4 +159,4 @@ def test_a_schema_that_is_not_ours_is_left_alone(server_store, clock, cluster):
     ledger = server_store.found(clock)
 
     assert ledger.records.put_shown(CHANGE, table()).id == "s_1"
-    assert ledger.records.put_shown(CHANGE, Shown(name="top")).id == "s_1"
+    assert ledger.records.put_shown(CHANGE, ShownTable(name="top")).id == "s_1"

@@ -13,7 +13,7 @@ import pytest
 
 from hushcount.accounting import zcdp
 from hushcount.app import receipts
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.planning import make_plan
 from hushcount.app.receipt import REFERENCE_DELTA, Receipt, best_epsilon, cutoff_label, promise
 from hushcount.app.request import make_request
@@ -53,7 +53,7 @@ def test_what_is_slow_without_machine_code_says_so_whatever_the_data():
         request = make_request("vocab", user="user", item="item", options={"method": method})
         notes = noted[method, missing] = []
         with plainly() if missing else nullcontext():
-            answer(request, made_engine(), _SETTING[0], call=Call(note=notes.append))
+            answer(request, made_engine(), _SETTING[0], call=Asking(note=notes.append))
 
     assert [len(notes) for notes in noted.values()] == [1, 0, 0]
     assert "C compiler" in noted["policy-gaussian", True][0]
@@ -127,7 +127,7 @@ def test_stages_are_named():
         make_request("count", user="user", item="item", options={}),
         made_engine(),
         _SETTING[0],
-        call=Call(say=stages.append),
+        call=Asking(say=stages.append),
     )
 
     assert stages == ["looking at the data's columns and version", "counting people", "adding noise"]

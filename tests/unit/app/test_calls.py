@@ -12,7 +12,7 @@ import pytest
 from hushcount.accounting import zcdp
 from hushcount.accounting.spent import Spent
 from hushcount.app import answer as spine
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.catalog import report
 from hushcount.app.planning import make_plan
 from hushcount.app.request import make_request
@@ -75,7 +75,7 @@ def broken_off(monkeypatch, setting, verb: str = "settle", **options) -> list[by
     """A question that dies at a verb, under the key "k"; what it would have released."""
     seen = die(monkeypatch, setting, verb)
     with pytest.raises(Crash):
-        ask(setting, call=Call(key="k"), **options)
+        ask(setting, call=Asking(key="k"), **options)
     monkeypatch.undo()
     return seen
 
@@ -83,7 +83,7 @@ def broken_off(monkeypatch, setting, verb: str = "settle", **options) -> list[by
 def resumed(monkeypatch, setting, **options) -> bool:
     """Whether a question that died before it was settled gives the same bytes under its key, for one charge."""
     (lost,) = broken_off(monkeypatch, setting, **options)
-    release = ask(setting, call=Call(key="k"), **options)
+    release = ask(setting, call=Asking(key="k"), **options)
     charged = account(setting)
 
     assert (charged.spent, charged.reserved, charged.queries) == (zcdp.spent(release.cost), Spent(), 1)
@@ -112,7 +112,7 @@ def test_noise_of_the_system_would_not_resume(monkeypatch, setting):
         patched.setattr(spine, "_noise", lambda *_: SystemSource())
         (lost,) = broken_off(monkeypatch=patched, setting=setting, fresh=True)
     monkeypatch.setattr(spine, "_noise", lambda *_: SystemSource())
-    release = ask(setting, call=Call(key="k"), fresh=True)
+    release = ask(setting, call=Asking(key="k"), fresh=True)
 
     assert release.to_bytes() != lost
 
@@ -187,20 +187,20 @@ def test_stopped_before_data_is_read_costs_nothing(setting, calls):
     """Before the worst case is held, or between that and reading: no data is read, nothing stays held or charged."""
     engine = made_engine()
     with pytest.raises(Cancelled, match="Nothing was charged"):
-        ask(setting, engine, call=Call(key="k", stopped=after(calls)))
+        ask(setting, engine, call=Asking(key="k", stopped=after(calls)))
     balance = account(setting)
 
     assert engine.reads == []
     assert (balance.spent, balance.reserved, balance.lifetime) == (Spent(), Spent(), Spent())
     assert balance.queries == calls
-    assert len(ask(setting, call=Call(key="k"))) > 0
+    assert len(ask(setting, call=Asking(key="k"))) > 0
     assert setting.ledger.verify().problems == ()
 
 
 def test_stopped_after_data_is_read_is_answered(setting, monkeypatch):
     """It is paid for then, so it is finished."""
     engine = made_engine()
-    release = ask(setting, engine, call=Call(stopped=lambda: bool(engine.reads)))
+    release = ask(setting, engine, call=Asking(stopped=lambda: bool(engine.reads)))
 
     assert len(release) > 0
     assert account(setting).spent == zcdp.spent(release.cost)
@@ -210,7 +210,7 @@ def test_stopped_after_data_is_read_is_answered(setting, monkeypatch):
 def test_stopped_after_an_earlier_run_has_read_is_answered(monkeypatch, setting, fresh):
     """What a run that died has read stays charged: the caller who stops gets the answer for it, the very same."""
     (lost,) = broken_off(monkeypatch, setting, fresh=fresh)
-    release = ask(setting, call=Call(key="k", stopped=lambda: True), fresh=fresh)
+    release = ask(setting, call=Asking(key="k", stopped=lambda: True), fresh=fresh)
 
     assert release.to_bytes() == lost
     assert account(setting).spent == zcdp.spent(release.cost)
@@ -221,7 +221,7 @@ def test_stopped_after_an_earlier_run_only_reserved_costs_nothing(monkeypatch, s
     broken_off(monkeypatch, setting, "touch")
     held = setting.ledger.recall("ann", "k")
     with pytest.raises(Cancelled):
-        ask(setting, call=Call(key="k", stopped=lambda: True))
+        ask(setting, call=Asking(key="k", stopped=lambda: True))
 
     assert isinstance(held, Reservation)
     assert setting.ledger.recall("ann", "k") is None
@@ -232,9 +232,9 @@ def test_stopped_after_an_earlier_run_only_reserved_costs_nothing(monkeypatch, s
 
 def test_stopped_after_the_answer_is_there_is_answered(setting):
     """An attempt that was settled has its answer, whatever is wished now."""
-    first = ask(setting, call=Call(key="k"))
+    first = ask(setting, call=Asking(key="k"))
 
-    assert ask(setting, call=Call(key="k", stopped=lambda: True)).to_bytes() == first.to_bytes()
+    assert ask(setting, call=Asking(key="k", stopped=lambda: True)).to_bytes() == first.to_bytes()
 
 
 @pytest.mark.parametrize("part", ["rho", "delta"])
@@ -243,19 +243,19 @@ def test_what_may_cost_more_than_was_allowed_is_refused(setting, part):
     engine, price = made_engine(), worst()
     less = replace(price, **{part: getattr(price, part) * Decimal("0.999")})
     with pytest.raises(OverMaxCost, match=f"{part} = .*Nothing was charged") as refused:
-        ask(setting, engine, call=Call(most=less))
+        ask(setting, engine, call=Asking(most=less))
     balance = account(setting)
 
     assert (refused.value.asked, refused.value.most) == (getattr(price, part), getattr(less, part))
     assert engine.reads == []
     assert (balance.spent, balance.reserved, balance.queries) == (Spent(), Spent(), 0)
-    assert len(ask(setting, call=Call(most=price))) > 0
+    assert len(ask(setting, call=Asking(most=price))) > 0
 
 
 def test_what_is_theirs_already_is_never_too_dear(monkeypatch, setting):
     """A stored answer that the caller paid for is free, and so is going on with an attempt; others have a price."""
     first = ask(setting)
-    nothing = Call(most=Spent())
+    nothing = Asking(most=Spent())
 
     assert ask(setting, call=nothing).to_bytes() == first.to_bytes()
     with pytest.raises(OverMaxCost):
@@ -270,7 +270,7 @@ def test_a_token_pays_and_its_cap_holds(setting):
     """The token's account is charged with the others, and refuses what its cap has no room for."""
     cap = Account(kind="token", name="t_1", entity=EVERY)
     setting.ledger.set_limit(cap, rho_limit("0.15", "0.1"), by="ann")
-    engine, call = made_engine(), Call(token="t_1")  # noqa: S106 (the name of one)
+    engine, call = made_engine(), Asking(token="t_1")  # noqa: S106 (the name of one)
     release = ask(setting, call=call)
     with pytest.raises(BudgetExhausted, match="token 't_1'"):
         ask(setting, engine, call=call, fresh=True)
@@ -286,7 +286,7 @@ def test_what_is_held_lives_as_long_as_was_said(monkeypatch, setting):
     usual = setting.ledger.recall("ann", "k").expires
     die(monkeypatch, setting, "touch")
     with pytest.raises(Crash):
-        ask(setting, call=Call(key="long", lifetime=timedelta(hours=1)))
+        ask(setting, call=Asking(key="long", lifetime=timedelta(hours=1)))
     monkeypatch.undo()
     longer = setting.ledger.recall("ann", "long").expires - usual
 
@@ -298,9 +298,9 @@ def test_what_only_a_ledger_can_do_is_refused_without_one(setting, option):
     """An option that is not used is refused, never ignored; stopping works all the same."""
     free = replace(setting, ledger=None)
     with pytest.raises(InvalidParameter, match="no ledger"):
-        ask(free, call=Call(**option))
+        ask(free, call=Asking(**option))
     engine = made_engine()
     with pytest.raises(Cancelled):
-        ask(free, engine, call=Call(stopped=lambda: True))
+        ask(free, engine, call=Asking(stopped=lambda: True))
 
     assert engine.reads == []

@@ -11,7 +11,7 @@ import hushcount
 from hushcount.app.deriving import derive, largest_scale, width_of_sum
 from hushcount.app.release import Release
 from hushcount.errors import InvalidParameter
-from hushcount.noise.widths import Shown, half_width
+from hushcount.noise.widths import ShownCounts, half_width
 
 TRUE = np.array([900, 400, 250, 120])
 ITEMS = ["a", "b", "c", "d"]
@@ -52,7 +52,7 @@ def passed(release: Release, threshold: int, scale: float, chance: np.random.Gen
     while (counts <= threshold).any():
         low = counts <= threshold
         counts[low] = true + np.rint(chance.normal(0, scale, low.sum())).astype(np.int64)
-    shown = Shown(law="discrete-gaussian", scale=scale, gaps=counts - threshold)
+    shown = ShownCounts(law="discrete-gaussian", scale=scale, gaps=counts - threshold)
     return replace(
         release,
         items=np.array(ITEMS, dtype=object),

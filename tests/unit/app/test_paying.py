@@ -12,7 +12,7 @@ import pytest
 import hushcount
 from hushcount.accounting import zcdp
 from hushcount.app import answer as spine
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.catalog import report
 from hushcount.app.payment import make_ask
 from hushcount.app.planning import make_plan
@@ -43,7 +43,7 @@ def setting(places):
 def ask(setting, engine=None, *, key=None, **options):
     """One paid count."""
     request = make_request("count", user="user", item="item", options=options)
-    return answer(request, engine or made_engine(), setting, call=Call(key=key))
+    return answer(request, engine or made_engine(), setting, call=Asking(key=key))
 
 
 def balance(setting):
@@ -184,7 +184,7 @@ def test_what_only_a_ledger_can_do_is_refused_without_one(setting, option):
     request = make_request("count", user="user", item="item", options={})
 
     with pytest.raises(InvalidParameter, match="no ledger"):
-        answer(request, made_engine(), replace(setting, ledger=None), call=Call(**option))
+        answer(request, made_engine(), replace(setting, ledger=None), call=Asking(**option))
 
 
 class Crash(Exception):

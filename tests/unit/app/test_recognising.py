@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.catalog import report
 from hushcount.app.paths import paths_of
 from hushcount.app.recognising import by_name, sight, with_facts
@@ -31,7 +31,7 @@ def setting(tmp_path):
 def ask(setting, engine=None, *, user="user", dataset=None, note=lambda _: None, **options):
     """One paid count."""
     request = make_request("count", user=user, item="item", options={"rho": "0.001", "delta": "1e-8", **options})
-    return answer(request, engine or made_engine(), setting, call=Call(dataset=dataset, note=note))
+    return answer(request, engine or made_engine(), setting, call=Asking(dataset=dataset, note=note))
 
 
 def populations(setting):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushcount.accounting.spent import Spent
-from hushcount.ledger.accounts import State, from_row, inherit, merge, moved, reopen, to_row
+from hushcount.ledger.accounts import AccountState, from_row, inherit, merge, moved, reopen, to_row
 from hushcount.ledger.windows import ends, micros, moment
 
 DAY = 24 * 60 * 60 * 1_000_000
@@ -23,20 +23,20 @@ AMOUNTS = st.builds(
 
 
 @st.composite
-def states(draw) -> State:
+def states(draw) -> AccountState:
     """An account whose window is over, open or not there yet, at the moment `NOW`."""
     opened = NOW + draw(st.integers(-50, 0)) * DAY
     period = draw(st.sampled_from(["day", "week", "month"]))
     spent, earlier = draw(AMOUNTS), draw(AMOUNTS)
     if draw(st.booleans()):
-        return State("analyst", "ann")
+        return AccountState("analyst", "ann")
     until = micros(ends(period, moment(opened)))
-    return State(
+    return AccountState(
         "analyst", "ann", period, opened, until, draw(st.integers(1, 9)), spent, draw(AMOUNTS), spent + earlier
     )
 
 
-def counted(state: State) -> Spent:
+def counted(state: AccountState) -> Spent:
     """What counts in the window at `NOW`."""
     return state.spent if state.until > NOW else Spent()
 
@@ -96,7 +96,7 @@ def test_an_account_is_its_row(state):
 
 def test_a_data_sets_account_is_called_like_its_book():
     """Moved to another book, the account of the whole world changes its name; an analyst's does not."""
-    world, ann = State("dataset", "week 2"), State("analyst", "ann")
+    world, ann = AccountState("dataset", "week 2"), AccountState("analyst", "ann")
 
     assert moved(world, "week 1").name == "week 1"
     assert moved(ann, "week 1") == ann
@@ -106,7 +106,7 @@ def test_a_data_sets_account_is_called_like_its_book():
 class Followed:
     """An account beside the very charges that it stands for: all of them, and those of its window."""
 
-    def __init__(self, state: State, ever=(), window=(), origin=None) -> None:
+    def __init__(self, state: AccountState, ever=(), window=(), origin=None) -> None:
         self.state, self.ever, self.window, self.origin = state, set(ever), set(window), origin
 
     def charge(self, number: int, *, at: int, period: str) -> None:
@@ -154,7 +154,7 @@ STEPS = st.lists(
 
 def follow(steps, join) -> bool:
     """Whether any account ever says less than was charged, when populations meet and part in this order."""
-    people, at = [Followed(State("analyst", "ann")) for _ in range(3)], NOW
+    people, at = [Followed(AccountState("analyst", "ann")) for _ in range(3)], NOW
     for number, (deed, first, second, period) in enumerate(steps):
         one, other = people[first % len(people)], people[second % len(people)]
         if deed == "wait":
@@ -178,7 +178,7 @@ def test_whatever_meets_and_parts_is_never_told_less_than_was_charged(steps):
     assert not follow(steps, merge)
 
 
-def blind(mine: State, theirs: State, *, at: int, common: State | None) -> State:
+def blind(mine: AccountState, theirs: AccountState, *, at: int, common: AccountState | None) -> AccountState:
     """A broken twin: takes what was common off the window, whether or not it is still in both."""
     if common:
         common = replace(common, opened=mine.opened)
@@ -186,7 +186,7 @@ def blind(mine: State, theirs: State, *, at: int, common: State | None) -> State
     return merge(mine, theirs, at=at, common=common)
 
 
-def greedy(mine: State, theirs: State, *, at: int, common: State | None) -> State:
+def greedy(mine: AccountState, theirs: AccountState, *, at: int, common: AccountState | None) -> AccountState:
     """A broken twin: takes for common whatever both could have."""
     return merge(mine, theirs, at=at, common=common and replace(common, lifetime=theirs.lifetime))
 

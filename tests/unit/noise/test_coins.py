@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from hushcount.noise import coins, enclosures
-from hushcount.noise.coins import Gaussian, KearnsSaul, Laplace, most_likely, toss
+from hushcount.noise.coins import KearnsSaul, Laplace, NormalTail, most_likely, toss
 from hushcount.noise.source import SeededSource
 from tests.unit.noise.scripted import LAST, SECOND, Scripted
 
-LAW = Gaussian(unit=1, scale=2.0, threshold=20.0)
+LAW = NormalTail(unit=1, scale=2.0, threshold=20.0)
 
 
 @pytest.mark.parametrize("people", [60, 10**4, 10**9, 2**62])
@@ -45,12 +45,12 @@ def test_the_judge_narrows_to_the_tail(gap):
 
 def test_a_judge_that_took_it_for_one_would_be_caught(monkeypatch):
     """The comparison can fail: a judge that says nought point nine for what is all but one keeps another item out."""
-    monkeypatch.setattr(coins.Gaussian, "judge", lambda *_: (Fraction(9, 10), Fraction(9, 10)))
+    monkeypatch.setattr(coins.NormalTail, "judge", lambda *_: (Fraction(9, 10), Fraction(9, 10)))
 
     assert toss(Scripted({0: [LAST], SECOND: [0]}), np.array([10**6]), LAW).tolist() == [False]
 
 
-LAWS = [law(unit=1 << 30, scale=3.0, threshold=40.0) for law in (Gaussian, Laplace, KearnsSaul)]
+LAWS = [law(unit=1 << 30, scale=3.0, threshold=40.0) for law in (NormalTail, Laplace, KearnsSaul)]
 
 
 def many_weights():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.noise.laplace import discrete_laplace
-from hushcount.noise.source import Joined, KeyedSource, NoiseContext, SeededSource, SystemSource, new_secret
+from hushcount.noise.source import JoinedDraws, KeyedSource, NoiseContext, SeededSource, SystemSource, new_secret
 from tests.unit.noise import slow
 
 SECRET = bytes(range(32))
@@ -302,7 +302,7 @@ def views() -> dict[str, object]:
     return {
         "items": source.item_draws("p", keys),
         "stream": source.draws("p", 10),
-        "joined": Joined(source.item_draws("p", keys.at(np.arange(7))), source.draws("p", 3)),
+        "joined": JoinedDraws(source.item_draws("p", keys.at(np.arange(7))), source.draws("p", 3)),
         "part of items": source.item_draws("p", source.identify(items(*map(str, range(30))))).at(np.arange(5, 25, 2)),
         "part of stream": source.draws("p", 30).at(np.arange(5, 25, 2)),
         "part of part": source.draws("p", 90).at(np.arange(0, 90, 3)).at(np.arange(10, 20)),
@@ -331,7 +331,7 @@ def test_joined_is_one_after_the_other():
     """Joined draws are the first's rows and then the second's, also when one of them is left with none."""
     source = SeededSource(3)
     first, second = source.draws("one", 4), source.draws("two", 3)
-    joined = Joined(first, second)
+    joined = JoinedDraws(first, second)
     table = [*first.words(2).tolist(), *second.words(2).tolist()]
 
     assert joined.words(2).tolist() == table
@@ -369,7 +369,7 @@ def test_no_rows(source):
     assert words(source, []) == []
     assert source.draws("x", 0).words(0).tolist() == []
     assert source.draws("x", 3).at(np.array([], dtype=np.int64)).words(0).tolist() == []
-    assert len(Joined(source.draws("x", 0), source.draws("y", 0))) == 0
+    assert len(JoinedDraws(source.draws("x", 0), source.draws("y", 0))) == 0
 
 
 def test_a_secret_and_its_padding_differ():

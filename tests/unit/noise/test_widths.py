@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hushcount.noise.widths import Shown, half_width
+from hushcount.noise.widths import ShownCounts, half_width
 
 
 def mass(law, scale, width):
@@ -40,7 +40,7 @@ CASES = [
 
 def ends(law, scale, bound, threshold, seen):
     """The interval of every value that can be seen."""
-    shown = Shown(law=law, scale=scale, gaps=seen - threshold, bound=bound)
+    shown = ShownCounts(law=law, scale=scale, gaps=seen - threshold, bound=bound)
     return np.maximum(seen - shown.down(seen), 0), seen + shown.up()
 
 
@@ -82,7 +82,7 @@ def test_the_plain_width_would_not_cover(law, scale, bound, threshold):
 def test_far_above_the_threshold_nothing_changes(law, scale, bound, threshold):
     """There the reaches are the half width on both sides; nearer they are longer below, never longer above."""
     width, gaps = half_width(law, scale), np.arange(1, 60 * int(scale + 1))
-    shown = Shown(law=law, scale=scale, gaps=gaps, bound=bound)
+    shown = ShownCounts(law=law, scale=scale, gaps=gaps, bound=bound)
     down, up, far = shown.down(gaps + threshold), shown.up(), shown.far()
 
     assert far[-1]
@@ -95,7 +95,7 @@ def test_far_above_the_threshold_nothing_changes(law, scale, bound, threshold):
 
 def test_narrow_noise_that_nothing_lifts():
     """Noise so narrow that it is zero: the interval is the count, or all below it where it just passed."""
-    shown = Shown(law="discrete-gaussian", scale=0.02, gaps=np.array([1, 2, 900]))
+    shown = ShownCounts(law="discrete-gaussian", scale=0.02, gaps=np.array([1, 2, 900]))
 
     assert shown.up().tolist() == [0, 0, 0]
     assert shown.down(np.array([5, 6, 904])).tolist()[2] == 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushcount.app.budgets import Suggestion
 from hushcount.app.plots.counts import require_picture
-from hushcount.ledger.proposals import Curve
+from hushcount.ledger.proposals import Exceeding
 from hushcount.model.budgets import STANDARD
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def draw(suggestion: Suggestion, path: Path) -> Figure:
     return figure
 
 
-def _panel(axes: Any, name: str, curves: list[Curve], *, proposed: Decimal) -> None:  # noqa: ANN401  an extra's type
+def _panel(axes: Any, name: str, curves: list[Exceeding], *, proposed: Decimal) -> None:  # noqa: ANN401  an extra's type
     title, standard = _PANELS[name]
     for colour, curve in zip(_COLOURS, curves, strict=False):
         axes.step(

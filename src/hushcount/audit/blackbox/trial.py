@@ -54,7 +54,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class TrialResult:
     """What one trial showed: the probe, the bounds, and at which epsilon it came closest to breaking the claim.
 
     Attributes:
@@ -79,7 +79,7 @@ class Measured:
         return self.bounds.delta(self.at.epsilon) - self.at.delta
 
 
-def measure(trial: Trial, *, alarm: float, runs: int) -> Measured:
+def measure(trial: Trial, *, alarm: float, runs: int) -> TrialResult:
     """Attack a trial. A subject that keeps its claim is called broken with probability at most `alarm`.
 
     Args:
@@ -100,7 +100,7 @@ def measure(trial: Trial, *, alarm: float, runs: int) -> Measured:
     bounds = proven(likely=(likely, made), rare=(rare, made), alarm=alarm / 2)
     broken = [point for point in allowed if bounds.delta(point.epsilon) > point.delta]
     points = tuple(Point(epsilon=point.epsilon, delta=bounds.delta(point.epsilon)) for point in allowed)
-    return Measured(
+    return TrialResult(
         trial=trial,
         probe=probe,
         bounds=bounds,
@@ -117,7 +117,7 @@ def attack(trial: Trial, *, alarm: float, runs: int) -> Finding:
     return to_finding([found], looked=f"{found.runs:,} runs", seconds=time.perf_counter() - began)
 
 
-def to_finding(found: Sequence[Measured], *, looked: str, seconds: float) -> Finding:
+def to_finding(found: Sequence[TrialResult], *, looked: str, seconds: float) -> Finding:
     """The trials of one subject as one finding: the claim is broken if one of them broke it; the worst is shown."""
     worst = max(found, key=lambda one: (one.excess, one.bounds.epsilon(one.at.delta)))
     trial, at, bounds = worst.trial, worst.at, worst.bounds

@@ -64,7 +64,7 @@ FULL = Effort(runs=5000, runs_on_lists=1500, runs_for_a_law=3000, missing=1e-7, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class TwoLaws:
     """Two laws side by side: the probability of each output under either, and what is missing of the second."""
 
     likely: npt.NDArray[np.float64]
@@ -212,16 +212,16 @@ def _key(bounded: Counts | Incidence | Holdings, rows: Table) -> Hashable:
     return tuple(sorted(rows))
 
 
-def _curve(likely: OutputLaw, rare: OutputLaw) -> Curve:
+def _curve(likely: OutputLaw, rare: OutputLaw) -> TwoLaws:
     outputs = list(likely.chances)
-    return Curve(
+    return TwoLaws(
         likely=np.array([likely.chances[output] for output in outputs]),
         rare=np.array([rare.chances.get(output, 0.0) for output in outputs]),
         missing=rare.missing,
     )
 
 
-def _places(search: _Search, curve: Curve, where: str) -> Iterator[_Seen]:
+def _places(search: _Search, curve: TwoLaws, where: str) -> Iterator[_Seen]:
     """The curve at the grid of epsilons, and between two of them wherever it could be above the claim.
 
     Both fall with epsilon: if the curve at the left end is not above the claim at the right end, it is nowhere above it

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.options import Options
 from hushcount.app.release import Release
 from hushcount.app.request import make_request
@@ -238,7 +238,7 @@ def _stop_half_way(heard: Heard, folder: Path, path: Path) -> None:
     request = make_request("count", user=PERSON, item=ITEM, options={"fresh": True, "rho": "0.01"})
     with opened(folder, {"ledger": folder / "stopped.sqlite", "analyst": _ANALYST}) as setting:
         try:
-            answer(request, open_engine(path), setting, call=Call(say=stop))
+            answer(request, open_engine(path), setting, call=Asking(say=stop))
         except KeyboardInterrupt as error:
             heard.hear("error on interruption", "".join(traceback.format_exception(error)))
 

@@ -32,7 +32,7 @@ _PRICE: Mapping[str, Any] = {"rho": "1e-4", "fresh": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Naming:
     """A way to name the data.
 
     Attributes:
@@ -74,7 +74,7 @@ def look_at_names(product: Product, *, quick: bool) -> Finding:
     )
 
 
-def _tried(product: Product, way: Way, base: Path, options: Mapping[str, Any]) -> list[str]:
+def _tried(product: Product, way: Naming, base: Path, options: Mapping[str, Any]) -> list[str]:
     folder = base.parent.parent
     try:
         product.ask("count", way.make(base), options, folder=folder)
@@ -257,80 +257,84 @@ def _relation(order: str) -> Made:
     return make
 
 
-_WAYS: tuple[Way, ...] = (
-    Way(name="the same path", make=lambda base: base),
-    Way(name="the path as text", make=str),
-    Way(name="a path with dots", make=lambda base: f"{base.parent}/../{base.parent.name}/./{base.name}"),
-    Way(name="a path with double slashes", make=lambda base: str(base).replace("/", "//")),
-    Way(name="a path from the working directory", make=os.path.relpath),
-    Way(name="a symbolic link", make=_linked),
-    Way(name="a link to a link", make=_linked_twice),
-    Way(name="a link to its folder", make=_folder_linked),
-    Way(name="a hard link", make=_hard_linked),
-    Way(name="a question mark", make=lambda base: str(base).replace("people.csv", "peopl?.csv")),
-    Way(name="a star", make=lambda base: str(base.parent / "*.csv")),
-    Way(name="a character set", make=lambda base: str(base.parent / "[opqr]eople.csv")),
-    Way(name="two stars", make=lambda base: str(base.parent / "**" / "people.csv")),
-    Way(name="its folder", make=lambda base: base.parent),
-    Way(name="its folder with a slash", make=lambda base: f"{base.parent}/"),
-    Way(name="a copy", make=_rewritten("copy.csv", str)),
-    Way(name="a copy with another ending in capitals", make=_rewritten("COPY.CSV", str)),
-    Way(name="a hidden copy", make=_rewritten(".hidden.csv", str)),
-    Way(name="compressed", make=_packed("packed.csv.gz", 9)),
-    Way(name="compressed less", make=_packed("packed-less.csv.gz", 1)),
-    Way(name="compressed, ending in capitals", make=_packed("PACKED.CSV.GZ", 5)),
-    Way(name="rows backwards", make=_rewritten("back.csv", lambda t: "\n".join([t.split("\n")[0], *_lines(t)[:0:-1]]))),
-    Way(name="columns in another order", make=_rewritten("columns.csv", _column_order)),
-    Way(
+_WAYS: tuple[Naming, ...] = (
+    Naming(name="the same path", make=lambda base: base),
+    Naming(name="the path as text", make=str),
+    Naming(name="a path with dots", make=lambda base: f"{base.parent}/../{base.parent.name}/./{base.name}"),
+    Naming(name="a path with double slashes", make=lambda base: str(base).replace("/", "//")),
+    Naming(name="a path from the working directory", make=os.path.relpath),
+    Naming(name="a symbolic link", make=_linked),
+    Naming(name="a link to a link", make=_linked_twice),
+    Naming(name="a link to its folder", make=_folder_linked),
+    Naming(name="a hard link", make=_hard_linked),
+    Naming(name="a question mark", make=lambda base: str(base).replace("people.csv", "peopl?.csv")),
+    Naming(name="a star", make=lambda base: str(base.parent / "*.csv")),
+    Naming(name="a character set", make=lambda base: str(base.parent / "[opqr]eople.csv")),
+    Naming(name="two stars", make=lambda base: str(base.parent / "**" / "people.csv")),
+    Naming(name="its folder", make=lambda base: base.parent),
+    Naming(name="its folder with a slash", make=lambda base: f"{base.parent}/"),
+    Naming(name="a copy", make=_rewritten("copy.csv", str)),
+    Naming(name="a copy with another ending in capitals", make=_rewritten("COPY.CSV", str)),
+    Naming(name="a hidden copy", make=_rewritten(".hidden.csv", str)),
+    Naming(name="compressed", make=_packed("packed.csv.gz", 9)),
+    Naming(name="compressed less", make=_packed("packed-less.csv.gz", 1)),
+    Naming(name="compressed, ending in capitals", make=_packed("PACKED.CSV.GZ", 5)),
+    Naming(
+        name="rows backwards", make=_rewritten("back.csv", lambda t: "\n".join([t.split("\n")[0], *_lines(t)[:0:-1]]))
+    ),
+    Naming(name="columns in another order", make=_rewritten("columns.csv", _column_order)),
+    Naming(
         name="the person under another heading",
         make=_rewritten("renamed.csv", lambda text: text.replace(PERSON, "uid", 1)),
         options={"user": "uid"},
         may_refuse=True,
     ),
-    Way(
+    Naming(
         name="the item under another heading",
         make=_rewritten("thing.csv", lambda text: text.replace(ITEM, "thing", 1)),
         options={"item": "thing"},
     ),
-    Way(name="line ends of Windows", make=_rewritten("windows.csv", lambda text: text.replace("\n", "\r\n"))),
-    Way(name="no last line end", make=_rewritten("end.csv", lambda text: text.rstrip("\n"))),
-    Way(name="everything quoted", make=_rewritten("quoted.csv", _quoted)),
-    Way(name="semicolons", make=_rewritten("semicolons.csv", lambda text: text.replace(",", ";"))),
-    Way(name="pipes", make=_rewritten("pipes.csv", lambda text: text.replace(",", "|"))),
-    Way(name="a byte order mark", make=_rewritten("mark.csv", lambda text: "\ufeff" + text)),
-    Way(name="tabs", make=_rewritten("tabs.tsv", lambda text: text.replace(",", "\t"))),
-    Way(
+    Naming(name="line ends of Windows", make=_rewritten("windows.csv", lambda text: text.replace("\n", "\r\n"))),
+    Naming(name="no last line end", make=_rewritten("end.csv", lambda text: text.rstrip("\n"))),
+    Naming(name="everything quoted", make=_rewritten("quoted.csv", _quoted)),
+    Naming(name="semicolons", make=_rewritten("semicolons.csv", lambda text: text.replace(",", ";"))),
+    Naming(name="pipes", make=_rewritten("pipes.csv", lambda text: text.replace(",", "|"))),
+    Naming(name="a byte order mark", make=_rewritten("mark.csv", lambda text: "\ufeff" + text)),
+    Naming(name="tabs", make=_rewritten("tabs.tsv", lambda text: text.replace(",", "\t"))),
+    Naming(
         name="tabs, compressed", make=_rewritten("tabs.tsv.gz", lambda t: gzip.compress(t.replace(",", "\t").encode()))
     ),
-    Way(name="JSON lines", make=_rewritten("rows.jsonl", _as_json_lines)),
-    Way(name="JSON lines by another ending", make=_rewritten("rows.ndjson", _as_json_lines)),
-    Way(
+    Naming(name="JSON lines", make=_rewritten("rows.jsonl", _as_json_lines)),
+    Naming(name="JSON lines by another ending", make=_rewritten("rows.ndjson", _as_json_lines)),
+    Naming(
         name="JSON lines, compressed",
         make=_rewritten("rows.jsonl.gz", lambda t: gzip.compress(_as_json_lines(t).encode())),
     ),
-    Way(name="a JSON array", make=_rewritten("rows.json", _as_json_array)),
-    Way(name="Parquet", make=_copied_by_duckdb("rows.parquet", "FORMAT parquet")),
-    Way(name="Parquet, packed otherwise", make=_copied_by_duckdb("zstd.parquet", "FORMAT parquet, COMPRESSION zstd")),
-    Way(name="Parquet in small groups", make=_copied_by_duckdb("groups.pq", "FORMAT parquet, ROW_GROUP_SIZE 50")),
-    Way(name="two files of a folder", make=_in_halves),
-    Way(name="a SQLite table", make=_sqlite(view=False)),
-    Way(name="a SQLite view", make=_sqlite(view=True), options={"table": "v"}),
-    Way(name="a DuckDB table", make=_duckdb(view=False)),
-    Way(name="a DuckDB view", make=_duckdb(view=True)),
-    Way(name="a connection", make=_connection, options={"table": "t"}),
-    Way(name="a relation", make=_relation("1")),
-    Way(name="a relation backwards", make=_relation("1 DESC")),
-    Way(name="another declared name", make=lambda base: base, options={"dataset": "somebody else"}, may_refuse=True),
-    Way(
+    Naming(name="a JSON array", make=_rewritten("rows.json", _as_json_array)),
+    Naming(name="Parquet", make=_copied_by_duckdb("rows.parquet", "FORMAT parquet")),
+    Naming(
+        name="Parquet, packed otherwise", make=_copied_by_duckdb("zstd.parquet", "FORMAT parquet, COMPRESSION zstd")
+    ),
+    Naming(name="Parquet in small groups", make=_copied_by_duckdb("groups.pq", "FORMAT parquet, ROW_GROUP_SIZE 50")),
+    Naming(name="two files of a folder", make=_in_halves),
+    Naming(name="a SQLite table", make=_sqlite(view=False)),
+    Naming(name="a SQLite view", make=_sqlite(view=True), options={"table": "v"}),
+    Naming(name="a DuckDB table", make=_duckdb(view=False)),
+    Naming(name="a DuckDB view", make=_duckdb(view=True)),
+    Naming(name="a connection", make=_connection, options={"table": "t"}),
+    Naming(name="a relation", make=_relation("1")),
+    Naming(name="a relation backwards", make=_relation("1 DESC")),
+    Naming(name="another declared name", make=lambda base: base, options={"dataset": "somebody else"}, may_refuse=True),
+    Naming(
         name="a copy under a declared name",
         make=_rewritten("named.csv", str),
         options={"dataset": "x"},
         may_refuse=True,
     ),
-    Way(name="another question", make=lambda base: base, options={"where": f"{ITEM} <> 'item-1'"}),
-    Way(name="changed and asked through a hard link", make=_changed_behind_a_link),
-    Way(name="changed in place", make=_changed_in_place),
-    Way(name="a copy of the changed file", make=_changed_and_copied),
-    Way(name="moved, with a copy in its place", make=_moved),
-    Way(name="the place that it was moved from", make=lambda base: base),
+    Naming(name="another question", make=lambda base: base, options={"where": f"{ITEM} <> 'item-1'"}),
+    Naming(name="changed and asked through a hard link", make=_changed_behind_a_link),
+    Naming(name="changed in place", make=_changed_in_place),
+    Naming(name="a copy of the changed file", make=_changed_and_copied),
+    Naming(name="moved, with a copy in its place", make=_moved),
+    Naming(name="the place that it was moved from", make=lambda base: base),
 )

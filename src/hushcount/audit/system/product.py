@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, cast
 
 from hushcount.accounting.spent import Spent
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.catalog import report
 from hushcount.app.options import Options
 from hushcount.app.release import Release
@@ -86,7 +86,7 @@ def ask(
     with opened(place, options) as setting:
         request, table = made_request(question, options), options.get("table")
         engine = open_engine(source, table=table)
-        call = Call(dataset=options.get("dataset"))
+        call = Asking(dataset=options.get("dataset"))
         try:
             if version is None:
                 return answer(request, engine, setting, call=call)

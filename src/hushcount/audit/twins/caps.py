@@ -14,7 +14,7 @@ import numpy as np
 from hushcount.audit.subject import Subject, make_subject
 from hushcount.audit.twins.altered import altered
 from hushcount.audit.twins.twin import Twin
-from hushcount.audit.variants import Variant, variants_of
+from hushcount.audit.variants import Circumstances, variants_of
 from hushcount.mechanisms import table
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.outcomes import Outcome
@@ -110,7 +110,7 @@ def cap_twins(mechanism: Mechanism) -> Iterator[Twin]:
         )
 
 
-def _capped(mechanism: Mechanism) -> Variant:
+def _capped(mechanism: Mechanism) -> Circumstances:
     """The first of its variants in which a row may count twice, with counts where it can have them."""
     found = [one for one in variants_of(mechanism, quick=True) if one.facts.per_item_cap > 1]
     return max(found, key=lambda one: one.facts.with_counts)

@@ -10,7 +10,7 @@ from typing import Any, Unpack, cast
 
 import numpy as np
 
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.release import Release
 from hushcount.app.wiring import open_engine
 from hushcount.audit.finding import Finding
@@ -123,7 +123,7 @@ def _ask_by_typed_name(
     """A product whose ledger goes by names."""
     with opened(place.get("folder") or Path(str(source)).parent, options) as setting:
         engine = cast("Engine", _Misnamed(engine=open_engine(source, table=options.get("table")), name=str(source)))
-        return answer(made_request(question, options), engine, setting, call=Call())
+        return answer(made_request(question, options), engine, setting, call=Asking())
 
 
 def _ask_by_size(question: Question, source: object, options: Mapping[str, Any], **place: Unpack[Place]) -> Release:

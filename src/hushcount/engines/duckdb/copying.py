@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hushcount.engines.duckdb.attempts import attempt
-from hushcount.engines.duckdb.sql import TypedColumn, quoted
-from hushcount.engines.sources import Database, Frame, Source, choose_table
+from hushcount.engines.duckdb.sql import DuckDBColumn, quoted
+from hushcount.engines.sources import DatabaseTable, Frame, Source, choose_table
 from hushcount.errors import UnreadableSource
 
 _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
@@ -55,7 +55,7 @@ def _handed_over(relation: Any) -> tuple[Any, str]:  # noqa: ANN401  a relation 
     """The relation with columns as texts that Arrow cannot carry, and SQL that makes of them what they were."""
     there, here = list[str](), list[str]()
     for name, held in zip(relation.columns, relation.types, strict=True):
-        column, own = TypedColumn(name=name, type_name=str(held)), quoted(name)
+        column, own = DuckDBColumn(name=name, type_name=str(held)), quoted(name)
         if column.kind == "nested":
             there.append(f"CASE WHEN {own} IS NOT NULL THEN to_json({own})::VARCHAR END AS {own}")
             here.append(f"{own}::JSON AS {own}")
@@ -68,7 +68,7 @@ def _handed_over(relation: Any) -> tuple[Any, str]:  # noqa: ANN401  a relation 
     return relation.project(", ".join(there)), ", ".join(here)
 
 
-def copy_sqlite(connection: _Connection, database: Database) -> str:
+def copy_sqlite(connection: _Connection, database: DatabaseTable) -> str:
     """A table or view of a SQLite file, as texts, in one transaction; its name."""
     try:
         address = f"{database.path.resolve().as_uri()}?mode=ro"

@@ -29,7 +29,7 @@ from hushcount.engines.files import HeldFiles
 from hushcount.engines.identities import rows_identity, see_files, see_frame, see_table
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.private_folders import PrivateFolder, remove_dead
-from hushcount.engines.sources import Database, recognise
+from hushcount.engines.sources import DatabaseTable, recognise
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
@@ -167,7 +167,7 @@ class DuckdbEngine:
                 return see_files(self._loaded.files, key)
             if self._loaded.table is None:
                 return see_frame()
-            file = self._source.path.stat() if isinstance(self._source, Database) else None
+            file = self._source.path.stat() if isinstance(self._source, DatabaseTable) else None
             return see_table(self._loaded.table, self._loaded.places, file)
 
     def rows_identity(self, key: bytes) -> Identity:

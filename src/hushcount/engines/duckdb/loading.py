@@ -24,9 +24,9 @@ from hushcount.engines.delimited import csv_header
 from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.copying import copy_frame, copy_sqlite
 from hushcount.engines.duckdb.servers import copy_postgres
-from hushcount.engines.duckdb.sql import Typed, TypedColumn, quoted, spelled
+from hushcount.engines.duckdb.sql import DuckDBColumn, Typed, quoted, spelled
 from hushcount.engines.files import Copies, HeldFiles, StampedFiles
-from hushcount.engines.sources import Database, Files, Frame, Server, Source, choose_table, table_place
+from hushcount.engines.sources import DatabaseTable, Files, Frame, ServerTable, Source, choose_table, table_place
 from hushcount.model.queries import Description
 
 _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
@@ -83,7 +83,7 @@ class Loaded:
 
     def typed(self, names: tuple[str, ...]) -> Typed:
         """The columns that a question may name."""
-        return self.columns or {name: TypedColumn(name=name, type_name="VARCHAR") for name in names}
+        return self.columns or {name: DuckDBColumn(name=name, type_name="VARCHAR") for name in names}
 
     def rows_sql(self, names: tuple[str, ...]) -> str:
         """SQL for what to select from, so that it has the named columns."""
@@ -112,20 +112,20 @@ def load(connection: _Connection, source: Source, copying: Copying | None = None
             copy_frame(connection, source)
             lies = () if source.place is None else (source.place,)
             return Loaded(source=source, columns=_columns(connection, source), table=source.table, places=lies)
-        case Database(program="duckdb"):
+        case DatabaseTable(program="duckdb"):
             return _attach(connection, source, copied=copying is not None)
-        case Database():
+        case DatabaseTable():
             table = copy_sqlite(connection, source)
             lies = (table_place(source.path, table),)
             return Loaded(source=source, columns=_columns(connection, source), table=table, places=lies)
-        case Server():
+        case ServerTable():
             table, places = copy_postgres(connection, source)
             return Loaded(source=source, columns=_columns(connection, source), table=table, places=places)
 
 
 def _columns(connection: _Connection, source: Source) -> Typed:
     described = attempt(source, lambda: connection.execute("DESCRIBE data").fetchall())
-    return {name: TypedColumn(name=name, type_name=type_name) for name, type_name, *_ in described}
+    return {name: DuckDBColumn(name=name, type_name=type_name) for name, type_name, *_ in described}
 
 
 def _load_files(connection: _Connection, files: Files, copying: Copying | None) -> Loaded:
@@ -187,7 +187,7 @@ def _json_options(files: HeldFiles) -> str:
     return f"format='{layout}', maximum_object_size={_LONGEST_ROW}, hive_partitioning=false"
 
 
-def _attach(connection: _Connection, database: Database, *, copied: bool) -> Loaded:
+def _attach(connection: _Connection, database: DatabaseTable, *, copied: bool) -> Loaded:
     """A table is read where it is. A view is copied: it may give something else each time, or read other files.
 
     An engine that stays open copies tables too: while a file is attached, no other program can write into it.

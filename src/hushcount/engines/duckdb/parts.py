@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from hushcount.engines.columns import DAY, MOMENT
-from hushcount.engines.duckdb.sql import Typed, TypedColumn, quoted, spelled, text_sql
-from hushcount.engines.parts import OFFSET, SINCE_1970, SPACE, WHOLE, Directive, Layout, layout_of
+from hushcount.engines.duckdb.sql import DuckDBColumn, Typed, quoted, spelled, text_sql
+from hushcount.engines.parts import OFFSET, SINCE_1970, SPACE, WHOLE, Directive, MomentLayout, layout_of
 from hushcount.engines.text import lower_sql
 from hushcount.model.queries import Part, TupleItems, Unit
 from hushcount.model.tuples import ESCAPES, SEPARATOR
@@ -37,7 +37,7 @@ def item_sql(items: TupleItems, columns: Typed) -> str:
     return f" || {_sign(SEPARATOR)} || ".join(f"({_escaped(text)})" for text in texts)
 
 
-def _part_sql(part: Part, items: TupleItems, column: TypedColumn) -> str:
+def _part_sql(part: Part, items: TupleItems, column: DuckDBColumn) -> str:
     if part.unit is not None:
         return _unit_sql(column, part.unit, items)
     text = text_sql(column)
@@ -57,7 +57,7 @@ def _sign(sign: str) -> str:
     return f"chr({ord(sign)})"
 
 
-def _unit_sql(column: TypedColumn, unit: Unit, items: TupleItems) -> str:
+def _unit_sql(column: DuckDBColumn, unit: Unit, items: TupleItems) -> str:
     name = quoted(column.name)
     match column.kind:
         case "date":
@@ -86,7 +86,7 @@ def _read_sql(text: str, unit: Unit, items: TupleItems) -> str:
     return f"CASE WHEN regexp_full_match({text}, {spelled(DAY)}) THEN {day} ELSE {point} END"
 
 
-def _layout_sql(text: str, layout: Layout) -> str:
+def _layout_sql(text: str, layout: MomentLayout) -> str:
     def said(directive: Directive) -> str:
         group = layout.group(directive)
         return "'00'" if group is None else f"lpad(regexp_extract({text}, {spelled(layout.pattern)}, {group}), 2, '0')"

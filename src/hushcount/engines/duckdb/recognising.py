@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.loading import Loaded
-from hushcount.engines.duckdb.sql import Typed, TypedColumn, quoted, text_sql
+from hushcount.engines.duckdb.sql import DuckDBColumn, Typed, quoted, text_sql
 from hushcount.engines.identities import keyed
 
 # Their texts are never empty and hold no semicolon: they need no length before them.
@@ -35,7 +35,7 @@ def fingerprint(cursor: Cursor, columns: Typed, key: bytes) -> str:
     return f"rows-{keyed(key, b'table', repr((shape, found)).encode('utf-8', 'surrogatepass'))}"
 
 
-def _cell_sql(column: TypedColumn) -> str:
+def _cell_sql(column: DuckDBColumn) -> str:
     """SQL for parts of a text from which the cell can be read back: nothing is missing, "0:" is the empty text."""
     name = quoted(column.name)
     if column.kind in _BARE:
@@ -76,7 +76,7 @@ def _repetitive(cursor: Cursor, columns: Typed) -> set[str]:
     return {name for n, name in enumerate(plain) if found[2 * n + 1] <= found[2 * n] // 2}
 
 
-def _column_sql(column: TypedColumn, *, grouped: bool) -> str:
+def _column_sql(column: DuckDBColumn, *, grouped: bool) -> str:
     """The sum of a column's hashes. Values that come again are hashed once, which is several times as fast."""
     name = quoted(column.name)
     text = f"to_json({name})::VARCHAR" if column.kind == "nested" else text_sql(column)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from hushcount.engines.duckdb.copying import chunks, copy_rows
 from hushcount.engines.duckdb.sql import quoted
 from hushcount.engines.identities import host_name
-from hushcount.engines.sources import Server, choose_table
+from hushcount.engines.sources import ServerTable, choose_table
 from hushcount.errors import MissingExtra, UnreadableSource
 
 _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
@@ -40,7 +40,7 @@ _WRITTEN = """SELECT c.oid::text, c.relfilenode::text, s.n_tup_ins, s.n_tup_upd,
     WHERE n.nspname = %s AND c.relname = %s AND c.relkind = 'r' AND current_setting('track_counts') = 'on'"""
 
 
-def copy_postgres(connection: _Connection, server: Server) -> tuple[str, tuple[str, ...]]:
+def copy_postgres(connection: _Connection, server: ServerTable) -> tuple[str, tuple[str, ...]]:
     """A table of a server into the table `data`; its name, and the places by which it is recognised."""
     try:
         import psycopg
@@ -63,7 +63,7 @@ def copy_postgres(connection: _Connection, server: Server) -> tuple[str, tuple[s
     )
 
 
-def stamp_postgres(server: Server) -> tuple[object, ...] | None:
+def stamp_postgres(server: ServerTable) -> tuple[object, ...] | None:
     """What stands for the present state of a table, without reading it; None where the server does not tell.
 
     The server counts rows that are written, and tells of it a second later or so; a table that is written anew has
@@ -99,7 +99,7 @@ def _find(session: _Session, said: str | None) -> tuple[str, str]:
     return schemas[table], table
 
 
-def _copy(connection: _Connection, server: Server, session: _Session, table: str) -> None:
+def _copy(connection: _Connection, server: ServerTable, session: _Session, table: str) -> None:
     described = session.execute(f"SELECT * FROM {table} LIMIT 0").description or []  # noqa: S608  quoted names
     names = [column.name for column in described]
     texts = ", ".join(f"{quoted(name)}::text" for name in names)

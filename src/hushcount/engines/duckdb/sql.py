@@ -36,7 +36,7 @@ _CASTS: dict[Reading, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypedColumn:
+class DuckDBColumn:
     """A column as DuckDB has it. The name of its type is never shown: it may hold labels and names of fields."""
 
     name: str
@@ -65,7 +65,7 @@ class TypedColumn:
         return self.type_name == "VARCHAR"
 
 
-Typed: TypeAlias = Mapping[str, TypedColumn]
+Typed: TypeAlias = Mapping[str, DuckDBColumn]
 
 
 def quoted(name: str) -> str:
@@ -78,7 +78,7 @@ def spelled(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def text_sql(column: TypedColumn) -> str:
+def text_sql(column: DuckDBColumn) -> str:
     """SQL for the text of a person or an item, as `columns.text_of` gives it; NULL where it is missing.
 
     The time zone of the engine's connection is UTC.
@@ -97,7 +97,7 @@ def _is_nan(name: str) -> str:
     return f"ends_with({name}::VARCHAR, 'nan')"
 
 
-def reading_sql(column: TypedColumn, reading: Reading) -> str:
+def reading_sql(column: DuckDBColumn, reading: Reading) -> str:
     """SQL for the value that a filter compares; NULL where it is missing or is not written like one."""
     name = quoted(column.name)
     if column.kind == "text":
@@ -148,7 +148,7 @@ def filter_sql(condition: Condition, columns: Typed) -> tuple[str, list[object]]
             return _comparison_sql(condition, columns[condition.column])
 
 
-def _comparison_sql(condition: Comparison, held: TypedColumn) -> tuple[str, list[object]]:
+def _comparison_sql(condition: Comparison, held: DuckDBColumn) -> tuple[str, list[object]]:
     reading = reading_of(condition, held.kind)
     column, hole = reading_sql(held, reading), f"?::{'DATE' if held.kind == 'date' else _CASTS[reading]}"
     values: list[object] = [literal_as(value, reading) for value in literals(condition)]
@@ -163,6 +163,6 @@ def _comparison_sql(condition: Comparison, held: TypedColumn) -> tuple[str, list
             return f"{column} LIKE {hole}", values
 
 
-def _present_sql(column: TypedColumn) -> str:
+def _present_sql(column: DuckDBColumn) -> str:
     # NaN is how a missing number is written.
     return reading_sql(column, "real") if column.kind == "real" else quoted(column.name)

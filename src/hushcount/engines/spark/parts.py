@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from hushcount.engines.columns import DAY, MOMENT
-from hushcount.engines.parts import OFFSET, SINCE_1970, SPACE, WHOLE, Directive, Layout, layout_of
+from hushcount.engines.parts import OFFSET, SINCE_1970, SPACE, WHOLE, Directive, MomentLayout, layout_of
 from hushcount.errors import InvalidParameter
 from hushcount.model.columns import Kind
 from hushcount.model.queries import TupleItems, Unit
@@ -100,7 +100,7 @@ def _read(text: Column, unit: Unit, items: TupleItems) -> Column:
     return F.when(text.rlike(rf"\A(?:{DAY})\z"), day).otherwise(point)
 
 
-def _by_layout(text: Column, layout: Layout) -> Column:
+def _by_layout(text: Column, layout: MomentLayout) -> Column:
     from pyspark.sql import functions as F
 
     def said(directive: Directive) -> Column:

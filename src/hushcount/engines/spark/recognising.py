@@ -16,7 +16,7 @@ from hushcount.engines.files import HeldFiles, digest, opened
 from hushcount.engines.identities import keyed, see_far, see_files, see_frame, see_table
 from hushcount.engines.spark.objects import read_cells
 from hushcount.engines.spark.quotes import check_quotes
-from hushcount.engines.spark.selected import Column, Frame, TypedColumn, numbered, spelled, text_column
+from hushcount.engines.spark.selected import Column, Frame, SparkColumn, numbered, spelled, text_column
 from hushcount.engines.spark.session import attempt, mapped
 from hushcount.engines.spark.source import SparkSource
 from hushcount.model.identities import Sighting
@@ -82,7 +82,7 @@ def _fingerprint_rows(source: SparkSource, key: bytes) -> str:
     return f"spark-{keyed(key, b'table', told.encode())}"
 
 
-def _cell(frame: Frame, column: TypedColumn) -> Column:
+def _cell(frame: Frame, column: SparkColumn) -> Column:
     """A text from which a cell can be read back: what is missing, what is empty and what comes next are told apart."""
     from pyspark.sql import functions as F
 
@@ -135,7 +135,7 @@ def _hash(text: Column) -> Column:
     return _number(F.substring(F.md5(text.cast("binary")), 1, _DIGITS))
 
 
-def _text(frame: Frame, column: TypedColumn) -> Column:
+def _text(frame: Frame, column: SparkColumn) -> Column:
     from pyspark.sql import functions as F
 
     if column.kind == "nested":

@@ -42,7 +42,7 @@ _KINDS: dict[str, Kind] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypedColumn:
+class SparkColumn:
     """A column as Spark has it. The name of its type is never shown: it may hold names of fields.
 
     Attributes:
@@ -73,13 +73,13 @@ class TypedColumn:
         return self.kind == "real" or (self.kind == "decimal" and not self.type_name.endswith(",0)"))
 
 
-Typed: TypeAlias = Mapping[str, TypedColumn]
+Typed: TypeAlias = Mapping[str, SparkColumn]
 
 
-def columns_of(frame: Frame) -> tuple[TypedColumn, ...]:
+def columns_of(frame: Frame) -> tuple[SparkColumn, ...]:
     """The columns of a frame as it was given; their places are those of `numbered`."""
     return tuple(
-        TypedColumn(name=field.name, type_name=str(field.dataType.simpleString()), place=f"c{n}")
+        SparkColumn(name=field.name, type_name=str(field.dataType.simpleString()), place=f"c{n}")
         for n, field in enumerate(frame.schema.fields)
     )
 
@@ -135,7 +135,7 @@ def numbered(frame: Frame) -> Frame:
     return frame.withColumns({name: frame[name].cast("string") for name in collated}) if collated else frame
 
 
-def text_column(frame: Frame, column: TypedColumn) -> Column:
+def text_column(frame: Frame, column: SparkColumn) -> Column:
     """The text of a person or an item; numbers that Java writes differently stay numbers."""
     held = frame[column.place]
     if column.kind == "text" or column.needs_python:

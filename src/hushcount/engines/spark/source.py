@@ -15,7 +15,7 @@ from hushcount.engines.delimited import csv_header
 from hushcount.engines.files import HeldFiles
 from hushcount.engines.sources import Files, is_spark, recognise
 from hushcount.engines.spark.objects import Objects, find_objects, read_columns
-from hushcount.engines.spark.selected import TypedColumn, columns_of, numbered
+from hushcount.engines.spark.selected import SparkColumn, columns_of, numbered
 from hushcount.engines.spark.session import Session, attempt, literal_path, open_session
 from hushcount.errors import InvalidInput, InvalidParameter, UnreadableSource
 from hushcount.model.queries import Description
@@ -54,7 +54,7 @@ class SparkSource:
             raise InvalidInput(f"{self.name} has two columns of the same name; rename one of them")
 
     @property
-    def columns(self) -> tuple[TypedColumn, ...]:
+    def columns(self) -> tuple[SparkColumn, ...]:
         """The columns, if they are listed."""
         return () if self.frame is None else columns_of(self.frame)
 
@@ -65,11 +65,11 @@ class SparkSource:
             columns=tuple(column.plain for column in self.columns), listed=self.objects is None, told=told
         )
 
-    def read(self, names: tuple[str, ...]) -> tuple[Frame, dict[str, TypedColumn]]:
+    def read(self, names: tuple[str, ...]) -> tuple[Frame, dict[str, SparkColumn]]:
         """A frame with at least the named columns, called by their places; and its columns by name."""
         if self.objects is None:
             return numbered(self.frame), {column.name: column for column in self.columns}
-        columns = {name: TypedColumn(name=name, type_name="string", place=f"c{n}") for n, name in enumerate(names)}
+        columns = {name: SparkColumn(name=name, type_name="string", place=f"c{n}") for n, name in enumerate(names)}
         return read_columns(self.session, self.objects, names), columns
 
 

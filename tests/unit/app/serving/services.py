@@ -17,7 +17,7 @@ from hushcount.app.serving.service import Service
 from hushcount.app.serving.setup.config import (
     Config,
     DatasetConfig,
-    Keys,
+    KeyFiles,
     LedgerPlace,
     Privacy,
     Server,
@@ -55,7 +55,7 @@ def make_config(folder: Path, **privacy: object) -> Config:
         write_log(data / "events.parquet")
     return Config(
         server=Server(graceful=timedelta(seconds=5)),
-        keys=Keys(noise=folder / "noise.key", tokens=folder / "tokens.key"),
+        keys=KeyFiles(noise=folder / "noise.key", tokens=folder / "tokens.key"),
         ledger=LedgerPlace(address=str(folder / "ledger.sqlite")),
         stores=(StoreConfig(name="files", kind="files", place=str(data)),),
         datasets=(DatasetConfig(name="events", store="files", table="events.parquet", person="user_id"),),

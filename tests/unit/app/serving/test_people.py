@@ -6,7 +6,7 @@ import pytest
 
 from hushcount.app.serving.callers.callers import Caller, role_on
 from hushcount.app.serving.callers.invitations import accept, invite
-from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, know_token, make_token
 from hushcount.app.serving.owners.limits import Target, limit_form, limits_in_force, set_limit, typed_limit
 from hushcount.app.serving.owners.log import entry_form, log_page, read_heads, verdict_form, verify
 from hushcount.app.serving.owners.people import me, people, person_form, set_member, set_role, why
@@ -75,7 +75,7 @@ def test_who_has_which_role_is_told_with_who_gave_it(world):
 def test_why_somebody_may_ask(world):
     """The role and who gave it, what bounds them, and their tokens with caps."""
     set_member(world.service, OLGA, "zoe", group="lab", member=True)
-    make_token(world.setting, KEY, owner="zoe", wanted=Wanted(label="nightly", cap="2"))
+    make_token(world.setting, KEY, owner="zoe", wanted=WantedToken(label="nightly", cap="2"))
     told = why(world.service, OLGA, "zoe", offer=VISITS)
     words = " ".join(told.because)
 
@@ -119,7 +119,7 @@ def test_what_why_says_is_what_the_ledger_does(world):
 def test_callers_are_told_who_they_are(world):
     """With groups of the ledger and of their issuer, and their token without its secret."""
     set_member(world.service, OLGA, "zoe", group="lab", member=True)
-    new = make_token(world.setting, KEY, owner="zoe", wanted=Wanted(label="s", cap="1"))
+    new = make_token(world.setting, KEY, owner="zoe", wanted=WantedToken(label="s", cap="1"))
     told = me(world.service, Caller(name="zoe", token=new.token, groups=("staff",)))
 
     assert told["groups"] == ["lab", "staff"]
@@ -182,7 +182,7 @@ def test_limits_are_set_by_owners_and_bind(world):
 
 def test_a_tokens_cap_is_held_by_the_ledger(world):
     """Two releases through the token, whatever its owner may spend otherwise; others cannot lift it."""
-    new = make_token(world.setting, KEY, owner="zoe", wanted=Wanted(label="agent", cap="2"))
+    new = make_token(world.setting, KEY, owner="zoe", wanted=WantedToken(label="agent", cap="2"))
     for key in ("q1", "q2"):
         answered(world.ledger, ask(key, analyst="zoe", token=new.token.id))
     with pytest.raises(BudgetExhausted):

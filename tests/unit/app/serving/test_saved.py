@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hushcount.app.serving.callers.callers import Caller
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from hushcount.app.serving.owners.saved import (
     dataset_of_published,
     find_saved,
@@ -181,7 +181,7 @@ def test_a_narrowed_token_sees_and_changes_no_more_of_ones_own(world):
     """One for other data finds nothing; one that only reads removes nothing."""
     saved(world)
     for scopes, datasets, error in ((("manage",), ("clicks",), NotFound), (("read",), None, NotPermitted)):
-        wanted = Wanted(label="s", scopes=scopes, datasets=datasets)
+        wanted = WantedToken(label="s", scopes=scopes, datasets=datasets)
         caller = Caller(name="zoe", token=make_token(world.setting, KEY, owner="zoe", wanted=wanted).token)
         with pytest.raises(error):
             remove(world.service, caller, "weekly")

@@ -11,7 +11,7 @@ import pytest
 
 from hushcount.app.budgets import make_limit
 from hushcount.app.serving.callers.callers import Caller
-from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
+from hushcount.app.serving.callers.tokens import WantedToken, make_token, revoke
 from hushcount.app.serving.data.access import SNAPSHOT
 from hushcount.app.serving.jobs import running
 from hushcount.app.serving.opening import open_service
@@ -259,7 +259,7 @@ def test_whoever_may_ask_no_more_is_not_asked_for(service):
 def test_the_bounds_of_a_token_hold_for_its_schedules(service, config):
     """Its cap is charged; when it is revoked its schedules end, and nobody else's."""
     setting, key = service.setting, service.tokens_key
-    token = make_token(setting, key, owner="zoe", wanted=Wanted(label="s", scopes=("ask",), cap="1")).token
+    token = make_token(setting, key, owner="zoe", wanted=WantedToken(label="s", scopes=("ask",), cap="1")).token
     schedule(service, Caller(name="zoe", token=token))
     schedule(service, ADAM)
     first = look(service)
@@ -267,7 +267,7 @@ def test_the_bounds_of_a_token_hold_for_its_schedules(service, config):
     capped = look(service)
     assert first.latest is not None
     assert (capped.latest, capped.schedule.run.problem[0]) == (first.latest, "budget-exhausted")
-    wide = make_token(setting, key, owner="zoe", wanted=Wanted(label="t", scopes=("ask",))).token
+    wide = make_token(setting, key, owner="zoe", wanted=WantedToken(label="t", scopes=("ask",))).token
     again(service, Caller(name="zoe", token=wide))
     revoke(setting, wide.id, by="zoe")
     revoked = look(service)
@@ -288,7 +288,9 @@ def test_what_cannot_be_kept_is_refused(service):
     schedule(service)
     with pytest.raises(NotFound):
         again(service, ADAM)
-    token = make_token(service.setting, service.tokens_key, owner="zoe", wanted=Wanted(label="r", scopes=("read",)))
+    token = make_token(
+        service.setting, service.tokens_key, owner="zoe", wanted=WantedToken(label="r", scopes=("read",))
+    )
     with pytest.raises(NotPermitted):
         again(service, Caller(name="zoe", token=token.token))
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import pytest
 
-from hushcount.app.answer import Call, answer
+from hushcount.app.answer import Asking, answer
 from hushcount.app.request import make_request
 from hushcount.app.serving.data.access import open_offer
 from hushcount.app.serving.data.shelves import Access
@@ -39,7 +39,7 @@ def ask(stores, offer, setting, **options):
     """One paid question."""
     request = make_request("top", user="user", item="item", options={**CHEAP, **options})
     with stores.lend(offer) as engine:
-        return answer(request, engine, setting, call=Call(dataset=offer.name))
+        return answer(request, engine, setting, call=Asking(dataset=offer.name))
 
 
 def test_sixteen_at_once_while_the_file_changes(tmp_path, setting):

@@ -9,7 +9,7 @@ import pytest
 
 from hushcount.app.serving.callers import sessions
 from hushcount.app.serving.callers.callers import Caller
-from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
+from hushcount.app.serving.callers.tokens import WantedToken, make_token, revoke
 from hushcount.app.serving.setup.config import Server
 from hushcount.errors import NotSignedIn
 from tests.unit.app.serving.stand_in import make_service
@@ -25,7 +25,7 @@ def service():
 
 def token_of(service, **wanted):
     """A token of zoe's."""
-    return make_token(service.setting, KEY, owner="zoe", wanted=Wanted(label="browser", **wanted)).token
+    return make_token(service.setting, KEY, owner="zoe", wanted=WantedToken(label="browser", **wanted)).token
 
 
 def begun(service, **known):

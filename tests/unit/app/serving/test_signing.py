@@ -23,8 +23,8 @@ from hushcount.app.serving.callers.signing import (
     open_door,
     sign_in,
 )
-from hushcount.app.serving.callers.tokens import Wanted, make_token, revoke
-from hushcount.app.serving.setup.config import Config, Keys, LedgerPlace, Oidc, Proxy, Server, SignIn
+from hushcount.app.serving.callers.tokens import WantedToken, make_token, revoke
+from hushcount.app.serving.setup.config import Config, KeyFiles, LedgerPlace, Oidc, Proxy, Server, SignIn
 from hushcount.errors import Busy, NotPermitted, NotSignedIn, TooManyRequests
 from hushcount.ledger.ledger import SERVICE
 from tests.unit.app.serving.issuer import TinyIssuer
@@ -50,7 +50,7 @@ def config(tmp_path, issuer):
     issuer.published, issuer.status, issuer.says, issuer.asked = ["rsa", "ec"], 200, None, 0
     return Config(
         server=Server(trusted_proxies=(ip_network("10.0.0.0/8"),)),
-        keys=Keys(noise=tmp_path / "noise", tokens=tmp_path / "tokens"),
+        keys=KeyFiles(noise=tmp_path / "noise", tokens=tmp_path / "tokens"),
         ledger=LedgerPlace(address="ledger.sqlite"),
         auth=SignIn(
             tokens=True,
@@ -112,7 +112,7 @@ def basic(name, password):
 @pytest.fixture
 def token(service):
     """A token of zoe's."""
-    return make_token(service.setting, service.tokens_key, owner="zoe", wanted=Wanted(label="script"))
+    return make_token(service.setting, service.tokens_key, owner="zoe", wanted=WantedToken(label="script"))
 
 
 def test_a_token_signs_in(enter, token):
@@ -428,7 +428,7 @@ def alone(tmp_path):
     """A service for one person."""
     config = Config(
         server=Server(),
-        keys=Keys(noise=tmp_path / "secret"),
+        keys=KeyFiles(noise=tmp_path / "secret"),
         ledger=LedgerPlace(address="ledger.sqlite"),
         auth=SignIn(person="ann"),
     )

@@ -9,7 +9,7 @@ import pytest
 
 from hushcount.app.serving.callers import passes
 from hushcount.app.serving.callers.invitations import accept, invite
-from hushcount.app.serving.callers.tokens import Wanted, know_token, make_token, revoke, token_form, tokens_of
+from hushcount.app.serving.callers.tokens import WantedToken, know_token, make_token, revoke, token_form, tokens_of
 from hushcount.app.serving.opening import open_service
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted, NotSignedIn
 from hushcount.ledger.ledger import EVERY, SERVICE
@@ -27,7 +27,7 @@ def service():
 
 def made(service, **wanted):
     """A token of zoe's."""
-    return make_token(service.setting, KEY, owner="zoe", wanted=Wanted(label="script", **wanted))
+    return make_token(service.setting, KEY, owner="zoe", wanted=WantedToken(label="script", **wanted))
 
 
 def test_a_token_is_known_again(service):
@@ -163,9 +163,9 @@ def test_a_narrowed_token_makes_no_other(service):
     for bounds in ({"scopes": ("ask",)}, {"scopes": ("manage",), "cap": "1"}, {"scopes": ("manage",), "datasets": ()}):
         maker = made(service, **bounds).token
         with pytest.raises(NotPermitted, match="narrowed or capped"):
-            make_token(service.setting, KEY, owner="zoe", wanted=Wanted(label="more"), maker=maker)
+            make_token(service.setting, KEY, owner="zoe", wanted=WantedToken(label="more"), maker=maker)
     whole = made(service, scopes=("manage",), life=timedelta(days=1)).token
-    child = make_token(service.setting, KEY, owner="zoe", wanted=Wanted(label="more"), maker=whole)
+    child = make_token(service.setting, KEY, owner="zoe", wanted=WantedToken(label="more"), maker=whole)
 
     assert child.token.expires == whole.expires
 
@@ -243,12 +243,12 @@ def test_a_new_key_ends_all_tokens_and_nothing_else(tmp_path):
     """What to do if the key got out: a new file and a restart. Roles, spending and answers are as they were."""
     config = make_config(tmp_path)
     with running_service(config) as before:
-        old = make_token(before.setting, before.tokens_key, owner="zoe", wanted=Wanted(label="script")).text.text
+        old = make_token(before.setting, before.tokens_key, owner="zoe", wanted=WantedToken(label="script")).text.text
         sent = invite(before.setting, before.tokens_key, person="eve", by=SERVICE)
         known = know_token(before.setting, before.tokens_key, old)
     config.keys.tokens.write_bytes(bytes(range(64, 96)))
     with open_service(config) as after:
-        new = make_token(after.setting, after.tokens_key, owner="zoe", wanted=Wanted(label="script")).text.text
+        new = make_token(after.setting, after.tokens_key, owner="zoe", wanted=WantedToken(label="script")).text.text
         with pytest.raises(NotSignedIn, match="nobody has this token"):
             know_token(after.setting, after.tokens_key, old)
         with pytest.raises(NotSignedIn):

@@ -8,13 +8,13 @@ from decimal import Decimal
 import pytest
 
 from hushcount.app.serving.callers.callers import Caller
-from hushcount.app.serving.callers.tokens import Wanted, make_token
+from hushcount.app.serving.callers.tokens import WantedToken, make_token
 from hushcount.app.serving.owners import grants
 from hushcount.app.serving.owners.grants import Extra, add_grant
 from hushcount.app.serving.owners.limits import Target, set_limit, typed_limit
 from hushcount.app.serving.owners.rules import read_rules
 from hushcount.app.serving.owners.wishes import (
-    Answer,
+    OwnerAnswer,
     decide,
     find_wish,
     make_wish,
@@ -66,7 +66,7 @@ def test_a_wish_is_granted_and_ends(bound):
         bound.answered("zoe", key)
     with pytest.raises(BudgetExhausted):
         bound.answered("zoe", "q3")
-    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Have them."))
+    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Have them."))
     assert bound.answered("zoe", "q3")
     assert ceiling(bound) == 5
     bound.clock.move(days=7)
@@ -91,7 +91,7 @@ def test_a_grant_ends_at_its_moment_and_not_before(bound):
 def test_a_grant_ends_with_the_window_that_it_raises(bound):
     """Or three more until January would be three more in each month; the decision says the real end."""
     wish = wished(bound, until=START + timedelta(days=60))
-    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Yes."))
     december = datetime(2026, 12, 1, tzinfo=UTC)
 
     assert decided.decision.until == december
@@ -113,9 +113,9 @@ def test_the_datas_own_account_is_raised_only_if_it_is_said(world):
     """Whoever has no limit of their own is not helped by one; the owner says that the data's is meant."""
     wish = wished(world)
     with pytest.raises(InvalidParameter, match="an account that has a limit"):
-        decide(world.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+        decide(world.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Yes."))
     assert find_wish(world.service, ZOE, wish.id, offer=VISITS).state == "waiting"
-    decide(world.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes.", of="dataset"))
+    decide(world.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Yes.", of="dataset"))
     assert ceiling(world, DATA) == 13
     world.clock.move(days=7)
 
@@ -220,7 +220,7 @@ def test_an_owner_of_one_data_set_grants_nothing_on_the_people_of_several(bound)
     bound.ledger.grant("otto", "owner", dataset="visits", by="olga")
     wish = wished(bound)
     with pytest.raises(NotPermitted):
-        decide(bound.service, Caller(name="otto"), wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+        decide(bound.service, Caller(name="otto"), wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Yes."))
 
     assert ceiling(bound) == 2
     assert find_wish(bound.service, ZOE, wish.id, offer=VISITS).state == "waiting"
@@ -284,7 +284,7 @@ def test_a_narrowed_token_sees_and_changes_no_more_of_ones_own(bound):
     """One for other data finds nothing; one that only reads takes nothing back."""
     wish = wished(bound)
     for scopes, datasets, error in ((("manage",), ("clicks",), NotFound), (("read",), None, NotPermitted)):
-        wanted = Wanted(label="s", scopes=scopes, datasets=datasets)
+        wanted = WantedToken(label="s", scopes=scopes, datasets=datasets)
         caller = Caller(name="zoe", token=make_token(bound.setting, KEY, owner="zoe", wanted=wanted).token)
         with pytest.raises(error):
             withdraw(bound.service, caller, wish.id)
@@ -298,12 +298,12 @@ def test_a_decision_is_made_once_by_an_owner_and_is_on_record(bound):
     wish = wished(bound)
     for caller in (ZOE, ARNE):
         with pytest.raises(NotPermitted):
-            decide(bound.service, caller, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
-    answer = Answer(grant=True, words="One will do.", releases="1", until=START + timedelta(days=2))
+            decide(bound.service, caller, wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Yes."))
+    answer = OwnerAnswer(grant=True, words="One will do.", releases="1", until=START + timedelta(days=2))
     decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=answer)
     for grant in (True, False):
         with pytest.raises(NotPermitted, match="granted already"):
-            decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=grant, words="Again."))
+            decide(bound.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=grant, words="Again."))
     with pytest.raises(NotPermitted):
         withdraw(bound.service, ZOE, wish.id)
 
@@ -322,7 +322,9 @@ def test_a_decision_is_made_once_by_an_owner_and_is_on_record(bound):
 def test_a_declined_wish_changes_nothing(bound):
     """But the sentence is kept."""
     wish = wished(bound)
-    decided = decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=False, words="Not this month."))
+    decided = decide(
+        bound.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=False, words="Not this month.")
+    )
 
     assert ceiling(bound) == 2
     assert (decided.state, decided.decision.words, decided.decision.releases) == ("declined", "Not this month.", None)
@@ -333,9 +335,9 @@ def test_a_wish_about_other_data_is_not_decided_here(bound):
     wish = wished(bound)
     bound.ledger.grant("otto", "owner", dataset="clicks", by="olga")
     with pytest.raises(NotFound):
-        decide(bound.service, Caller(name="otto"), wish.id, offer=CLICKS, answer=Answer(grant=True, words="Yes."))
+        decide(bound.service, Caller(name="otto"), wish.id, offer=CLICKS, answer=OwnerAnswer(grant=True, words="Yes."))
     with pytest.raises(NotFound):
-        decide(bound.service, OLGA, wish.id, offer=CLICKS, answer=Answer(grant=True, words="Yes."))
+        decide(bound.service, OLGA, wish.id, offer=CLICKS, answer=OwnerAnswer(grant=True, words="Yes."))
 
     assert find_wish(bound.service, ZOE, wish.id, offer=VISITS).state == "waiting"
 
@@ -344,10 +346,10 @@ def test_of_two_owners_who_decide_at_once_one_does(bound, monkeypatch):
     """The second read the wish before the first had decided."""
     wish = wished(bound)
     stale = bound.ledger.records.find("wish", wish.id)
-    decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Yes."))
+    decide(bound.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Yes."))
     real = bound.ledger.records.find
     monkeypatch.setattr(bound.ledger.records, "find", lambda kind, name: stale if kind == "wish" else real(kind, name))
     with pytest.raises(Outdated):
-        decide(bound.service, OLGA, wish.id, offer=VISITS, answer=Answer(grant=True, words="Me too."))
+        decide(bound.service, OLGA, wish.id, offer=VISITS, answer=OwnerAnswer(grant=True, words="Me too."))
 
     assert ceiling(bound) == 5

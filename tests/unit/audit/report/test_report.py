@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hushcount.audit import audit as auditing
-from hushcount.audit.audit import Job, list_jobs, run_job
+from hushcount.audit.audit import AuditJob, list_jobs, run_job
 from hushcount.audit.finding import Point
 from hushcount.audit.report.report import Report, TwinVerdict, closeness
 from hushcount.audit.system.checks import SYSTEM_CHECKS
@@ -93,8 +93,8 @@ def test_a_step_that_fails_is_no_pass(monkeypatch):
 
     monkeypatch.setattr(auditing, "attack_mechanism", fail)
     monkeypatch.setattr(auditing, "attack_twin", fail)
-    step = run_job(Job(step="exact", subject="pcr"), quick=True)
-    twin = run_job(Job(step=None, subject="half the noise"), quick=True)
+    step = run_job(AuditJob(step="exact", subject="pcr"), quick=True)
+    twin = run_job(AuditJob(step=None, subject="half the noise"), quick=True)
 
     assert not step.findings[0].holds
     assert "rows = 0" in step.findings[0].measured
@@ -105,7 +105,7 @@ def test_the_twin_that_was_caught_says_by_what(monkeypatch):
     """The step and what it showed go into the verdict."""
     found = made_finding("half the noise", "replay", holds=False, measured="moved by 2 times")
     monkeypatch.setattr(auditing, "attack_twin", lambda name, *, quick: ("erratum 0", found))
-    verdict = run_job(Job(step=None, subject="half the noise"), quick=True).twins[0]
+    verdict = run_job(AuditJob(step=None, subject="half the noise"), quick=True).twins[0]
 
     assert (verdict.caught_by, verdict.measured, verdict.erratum) == ("replay", "moved by 2 times", "erratum 0")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from hushcount.engines.duckdb.sql import TypedColumn, filter_sql
+from hushcount.engines.duckdb.sql import DuckDBColumn, filter_sql
 from hushcount.engines.filters import grammar
 
 KINDS = {
@@ -41,14 +41,14 @@ def test_types_become_kinds(type_name):
     """Every type as DuckDB itself names it."""
     described = duckdb.sql(f"DESCRIBE SELECT NULL::{type_name} AS held").fetchall()
 
-    assert TypedColumn(name="held", type_name=described[0][1]).kind == KINDS[type_name]
+    assert DuckDBColumn(name="held", type_name=described[0][1]).kind == KINDS[type_name]
 
 
 def test_literals_are_parameters():
     """No literal is in the text of the SQL."""
     columns = {
-        "country": TypedColumn(name="country", type_name="VARCHAR"),
-        "age": TypedColumn(name="age", type_name="INTEGER"),
+        "country": DuckDBColumn(name="country", type_name="VARCHAR"),
+        "age": DuckDBColumn(name="age", type_name="INTEGER"),
     }
     condition = grammar.read("country = 'x''); DROP TABLE data; --' AND age IN (1, 2)")
     sql, values = filter_sql(condition, columns)

@@ -31,7 +31,7 @@ _AGAIN = "Sign in again from the start. Nothing was charged."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Redirect:
     """One way there and back.
 
     Attributes:
@@ -54,12 +54,12 @@ class Entry:
         return f"{body}.{_mac(key, body)}"
 
 
-def new_entry(onward: str, now: datetime) -> Entry:
+def new_entry(onward: str, now: datetime) -> Redirect:
     """A way there, which begins now."""
-    return Entry(onward=onward, until=(now + LIFE).isoformat())
+    return Redirect(onward=onward, until=(now + LIFE).isoformat())
 
 
-def entry_of(key: bytes, kept: str | None, now: datetime) -> Entry:
+def entry_of(key: bytes, kept: str | None, now: datetime) -> Redirect:
     """The way on which a browser comes back.
 
     Raises:
@@ -68,7 +68,7 @@ def entry_of(key: bytes, kept: str | None, now: datetime) -> Entry:
     body, _, mac = (kept or "").partition(".")
     try:
         known = hmac.compare_digest(mac.encode(), _mac(key, body).encode())
-        entry = Entry(**json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))) if known else None
+        entry = Redirect(**json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))) if known else None
     except (ValueError, TypeError, binascii.Error):
         entry = None
     if entry is None or datetime.fromisoformat(entry.until) <= now:
@@ -76,7 +76,7 @@ def entry_of(key: bytes, kept: str | None, now: datetime) -> Entry:
     return entry
 
 
-def way_there(issuer: Issuer, entry: Entry, *, back: str) -> str:
+def way_there(issuer: Issuer, entry: Redirect, *, back: str) -> str:
     """Where a browser is sent; `back` is where the issuer sends it then."""
     challenge = _letters(hashlib.sha256(entry.verifier.encode()).digest())
     asked = {
@@ -93,7 +93,7 @@ def way_there(issuer: Issuer, entry: Entry, *, back: str) -> str:
     return f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
 
 
-def came_back(issuer: Issuer, entry: Entry, told: Mapping[str, str], *, back: str, now: datetime) -> Caller:
+def came_back(issuer: Issuer, entry: Redirect, told: Mapping[str, str], *, back: str, now: datetime) -> Caller:
     """Who comes back.
 
     Args:
@@ -118,7 +118,7 @@ def came_back(issuer: Issuer, entry: Entry, told: Mapping[str, str], *, back: st
     return by_claims(issuer, claims)
 
 
-def _word(issuer: Issuer, entry: Entry, code: str, *, back: str) -> str:
+def _word(issuer: Issuer, entry: Redirect, code: str, *, back: str) -> str:
     """The issuer's word on who has this code."""
     config = issuer.config
     secret = "" if config.client_secret_file is None else read_password(config.client_secret_file)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from hushcount.app.serving.callers import passes
 from hushcount.app.serving.callers.callers import GROUP
-from hushcount.app.serving.callers.tokens import NewToken, Wanted, ledger_of, make_token
+from hushcount.app.serving.callers.tokens import NewToken, WantedToken, ledger_of, make_token
 from hushcount.app.setting import Setting
 from hushcount.errors import InvalidParameter, NotSignedIn, Outdated
 from hushcount.ledger.ledger import EVERY, ROLES, SERVICE, Role
@@ -100,7 +100,7 @@ def accept(setting: Setting, key: bytes, text: str) -> NewToken:
     if body["role"] is not None:
         ledger.grant(body["person"], body["role"], entity=EVERY, by=setting.analyst)
     return make_token(
-        setting, key, owner=body["person"], wanted=Wanted(label="from an invitation", scopes=("manage", "ask"))
+        setting, key, owner=body["person"], wanted=WantedToken(label="from an invitation", scopes=("manage", "ask"))
     )
 
 

@@ -61,7 +61,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedToken:
     """A token as somebody wants it; see `Token`."""
 
     label: str
@@ -79,7 +79,9 @@ class NewToken:
     text: passes.Pass
 
 
-def make_token(setting: Setting, key: bytes, *, owner: str, wanted: Wanted, maker: Token | None = None) -> NewToken:
+def make_token(
+    setting: Setting, key: bytes, *, owner: str, wanted: WantedToken, maker: Token | None = None
+) -> NewToken:
     """Make a token for somebody who is signed in.
 
     Args:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from hushcount.app.serving.data.offers import Offer, source_of
 from hushcount.engines.duckdb.servers import stamp_postgres
 from hushcount.engines.files import stamp_files
-from hushcount.engines.sources import Files, Server, recognise
+from hushcount.engines.sources import Files, ServerTable, recognise
 from hushcount.errors import UnreadableSource
 
 Stamp: TypeAlias = tuple[object, ...]
@@ -38,7 +38,7 @@ def stamp_of(offer: Offer, *, settled: bool = False) -> Stamp | None:
         return _stamp_database(source, Path(f"{source}{_BESIDE[kind]}"), settled=settled)
     if kind == "postgres":
         server = recognise(source, offer.table)
-        return stamp_postgres(server) if isinstance(server, Server) else None
+        return stamp_postgres(server) if isinstance(server, ServerTable) else None
     return None
 
 

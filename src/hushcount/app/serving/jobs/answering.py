@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from hushcount.accounting.spent import EXACT, Spent
-from hushcount.app.answer import Call, answer, hold_all
+from hushcount.app.answer import Asking, answer, hold_all
 from hushcount.app.request import Request
 from hushcount.app.serving.data.offers import Offer
 from hushcount.app.serving.data.stores import Stores
@@ -78,7 +78,7 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
+class WorkerLine:
     """The line between a job and its worker: how far it is, whether it should stop, whether the worker must leave."""
 
     say: Callable[[str], None]
@@ -86,7 +86,7 @@ class Wire:
     hurry: Callable[[], bool]
 
 
-def answered(means: Means, job: Job, wire: Wire) -> tuple[Ending, Problem | None]:
+def answered(means: Means, job: Job, wire: WorkerLine) -> tuple[Ending, Problem | None]:
     """Answer a job; what became of it, and the problem if there is no answer.
 
     Raises:
@@ -118,7 +118,7 @@ def answered(means: Means, job: Job, wire: Wire) -> tuple[Ending, Problem | None
     raise AssertionError("a job that ended in no way")  # pragma: no cover
 
 
-def _answer(means: Means, job: Job, wire: Wire) -> None:
+def _answer(means: Means, job: Job, wire: WorkerLine) -> None:
     order = Order.from_json(job.body)
     offer = means.find(order.tasks[0].dataset)
     # The receipt tells when it was asked, which is known to whoever asked. When it was made would tell how long it
@@ -134,10 +134,12 @@ def _answer(means: Means, job: Job, wire: Wire) -> None:
             answer(request, engine, setting, call=last)
 
 
-def _asked(means: Means, job: Job, wire: Wire, *, order: Order, offer: Offer, place: int) -> tuple[Request, Call]:
+def _asked(
+    means: Means, job: Job, wire: WorkerLine, *, order: Order, offer: Offer, place: int
+) -> tuple[Request, Asking]:
     """One question of an order, and how it is asked."""
     task = order.tasks[place]
-    call = Call(
+    call = Asking(
         dataset=offer.name,
         key=order.key_of(job.key, place),
         say=wire.say,

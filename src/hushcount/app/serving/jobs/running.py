@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hushcount.app.serving.jobs.answering import Means, Wire, answered, unveil
+from hushcount.app.serving.jobs.answering import Means, WorkerLine, answered, unveil
 from hushcount.app.serving.jobs.commons import Commons
 from hushcount.app.serving.setup.config import StoreConfig
 from hushcount.errors import HushcountError, LedgerUnavailable
@@ -224,7 +224,7 @@ class Runner:
             _log.warning("the ledger could not be told that this worker leaves; others wait until it is silent")
 
     def _run(self, job: Job, run: _Run, here: Callable[[], bool] | None = None) -> None:
-        wire = Wire(say=run.tell, stopped=run.stopped.is_set, hurry=self._closing.is_set)
+        wire = WorkerLine(say=run.tell, stopped=run.stopped.is_set, hurry=self._closing.is_set)
         try:
             done = here is not None and here()
             state, problem = ("done", None) if done else answered(self._means, job, wire)

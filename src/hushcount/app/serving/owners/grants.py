@@ -15,7 +15,7 @@ from typing import Any
 
 from hushcount.accounting.spent import EXACT
 from hushcount.app.serving.callers.tokens import ledger_of
-from hushcount.app.serving.owners.rules import Rules, read_rules
+from hushcount.app.serving.owners.rules import RulesRead, read_rules
 from hushcount.app.setting import Setting
 from hushcount.errors import InvalidParameter, Outdated, UnknownDataset
 from hushcount.ledger import limits
@@ -101,18 +101,18 @@ def _raised(own: Limit | None, general: Limit | None, extra: Extra) -> Limit | N
     return lasting(more, until=own.until, then=_raised(own.then, general, extra))
 
 
-def _own(setting: Setting, rules: Rules, account: Account) -> Limit | None:
+def _own(setting: Setting, rules: RulesRead, account: Account) -> Limit | None:
     """The account's own limit as it holds now, with what it will become."""
     return _found(setting, rules, [(account.entity, account.name)], account.kind)
 
 
-def _general(setting: Setting, rules: Rules, account: Account) -> Limit | None:
+def _general(setting: Setting, rules: RulesRead, account: Account) -> Limit | None:
     """The limit that would hold without one of its own."""
     places = [(EVERY, account.name), (account.entity, EVERY), (EVERY, EVERY)]
     return _found(setting, rules, places, account.kind)
 
 
-def _found(setting: Setting, rules: Rules, places: list[tuple[str, str]], kind: str) -> Limit | None:
+def _found(setting: Setting, rules: RulesRead, places: list[tuple[str, str]], kind: str) -> Limit | None:
     now = micros(setting.clock())
     found = (rules.limits[entity, kind, name][0] for entity, name in places if (entity, kind, name) in rules.limits)
     return next((limit for one in found if (limit := in_force(one, now)) is not None), None)

@@ -10,7 +10,7 @@ from hushcount.app.serving.callers.callers import GROUP, GROUP_ROLES, Caller, Se
 from hushcount.app.serving.callers.invitations import refuse_reserved
 from hushcount.app.serving.callers.tokens import ledger_of, tokens_of
 from hushcount.app.serving.owners.freezing import FREEZE
-from hushcount.app.serving.owners.rules import EVERYTHING, Made, Named, Place, Rules, dataset_of, read_rules
+from hushcount.app.serving.owners.rules import EVERYTHING, Made, Named, Place, RulesRead, dataset_of, read_rules
 from hushcount.app.words import limit_words, whose
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.catalog import Dataset
@@ -147,7 +147,7 @@ def places_of(dataset: Dataset) -> tuple[Place, ...]:
     return ("dataset", dataset.id), ("population", dataset.population), EVERYTHING
 
 
-def _person(rules: Rules, name: str, places: tuple[Place, ...] | None) -> Person:
+def _person(rules: RulesRead, name: str, places: tuple[Place, ...] | None) -> Person:
     found = [
         (place, role, made)
         for (place, person), (role, made) in rules.roles.items()
@@ -156,7 +156,7 @@ def _person(rules: Rules, name: str, places: tuple[Place, ...] | None) -> Person
     return Person(name=name, roles=tuple(sorted(found, key=lambda one: one[0])), groups=rules.groups_of(name))
 
 
-def _role_words(rules: Rules, person: str, dataset: Dataset, title: str) -> tuple[Role | None, str]:
+def _role_words(rules: RulesRead, person: str, dataset: Dataset, title: str) -> tuple[Role | None, str]:
     for place in places_of(dataset):
         if (place, person) in rules.roles:
             role, made = rules.roles[place, person]
@@ -176,7 +176,7 @@ def _freezes(service: Serving, dataset: Dataset, title: str) -> Iterator[str]:
             yield f"All questions about {words} are stopped since {record.changed:%Y-%m-%d %H:%M} UTC."
 
 
-def _bounds(service: Serving, rules: Rules, person: str, dataset: Dataset) -> Iterator[str]:
+def _bounds(service: Serving, rules: RulesRead, person: str, dataset: Dataset) -> Iterator[str]:
     """The limits that hold for what somebody asks, and their tokens' caps."""
     kinds: list[tuple[Kind, str]] = [("analyst", person), *(("group", group) for group in rules.groups_of(person))]
     for kind, name in (*kinds, ("dataset", dataset.population)):

@@ -39,7 +39,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RulesRead:
     """The rules after an entry of their log, whose number is `seq`."""
 
     limits: Mapping[Rule, tuple[Limit, Made]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Rules:
 
 
 # What was read of each open ledger: its log only grows, so that nobody needs to read the beginning again.
-_READ: WeakKeyDictionary[Ledger, Rules] = WeakKeyDictionary()
+_READ: WeakKeyDictionary[Ledger, RulesRead] = WeakKeyDictionary()
 
 
 class Named(Offered, Protocol):
@@ -64,7 +64,7 @@ class Named(Offered, Protocol):
         """What callers call it."""
 
 
-def read_rules(setting: Setting) -> Rules:
+def read_rules(setting: Setting) -> RulesRead:
     """The rules as they stand; of an open ledger, only what is new since the last time is read.
 
     Raises:
@@ -76,14 +76,14 @@ def read_rules(setting: Setting) -> Rules:
             f"the service runs as {setting.analyst!r}, who does not own this ledger, so it cannot read the rules. "
             f"An owner types: hushcount ledger grant {setting.analyst!r} owner. Nothing was changed."
         )
-    rules = _READ.get(ledger) or Rules()
+    rules = _READ.get(ledger) or RulesRead()
     found = dict(rules.limits), dict(rules.roles), dict(rules.members)
     seq = rules.seq
     while page := ledger.history(Page(entity=EVERY, after=seq, size=_PAGE), by=setting.analyst):
         for entry in page:
             _apply(entry, *found)
         seq = page[-1].seq
-    rules = Rules(limits=found[0], roles=found[1], members=found[2], seq=seq)
+    rules = RulesRead(limits=found[0], roles=found[1], members=found[2], seq=seq)
     # Of two threads the later may keep the older: the next reads on from there.
     _READ[ledger] = rules
     return rules

@@ -21,7 +21,7 @@ from hushcount.app.serving.owners.rules import Named
 from hushcount.app.serving.owners.schedules import Schedule, When, schedule_form
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted, Outdated
 from hushcount.ledger.ledger import Role
-from hushcount.ledger.records import Change, Columns, Record, Shown
+from hushcount.ledger.records import Change, Columns, Record, ShownTable
 
 KIND, PUBLISHED, LETTER = "question", "published", "s"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -205,7 +205,7 @@ def note_release(
         return _saved(
             records.put(KIND, saved.id, change.body, owner=change.owner, by=change.by, edition=change.edition)
         )
-    return _saved(records.put_shown(change, Shown(name=name, columns=columns)))
+    return _saved(records.put_shown(change, ShownTable(name=name, columns=columns)))
 
 
 def publish(
@@ -235,7 +235,7 @@ def publish(
     except Outdated:
         raise NotPermitted(f"another question is published as {name!r}. Nothing was changed.") from None
     newest = record.body["latest"]
-    shown = Shown(name=name, columns=None if newest is None else rows(newest["release"]))
+    shown = ShownTable(name=name, columns=None if newest is None else rows(newest["release"]))
     change = _change(record, {**record.body, "published": name}, by=caller.name)
     return _saved(records.put_shown(change, shown))
 
@@ -251,7 +251,7 @@ def take_back(service: Serving, caller: Caller, name: str, *, offer: Named) -> N
     if record is None:
         raise _missing(name)
     # From here on nobody reads it, neither here nor in a table; what is noted meanwhile is of another edition.
-    records.put_shown(_change(record, {**record.body, "published": None}, by=caller.name), Shown(name=name))
+    records.put_shown(_change(record, {**record.body, "published": None}, by=caller.name), ShownTable(name=name))
     records.put(PUBLISHED, name, None, owner=caller.name, by=caller.name)
 
 

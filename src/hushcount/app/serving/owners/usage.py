@@ -25,7 +25,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.ledger import proposals
 from hushcount.ledger.ledger import Use
 from hushcount.ledger.limits import Limit, rho_limit
-from hushcount.ledger.proposals import Curve, Stop
+from hushcount.ledger.proposals import Exceeding, Stop
 from hushcount.ledger.windows import Window
 from hushcount.model.amounts import positive
 from hushcount.model.budgets import STANDARD
@@ -49,7 +49,7 @@ class Tried:
     """
 
     limits: tuple[str, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[Exceeding, ...]
     ceilings: tuple[Limit, ...]
     stopped: tuple[tuple[Stop, ...], ...]
     analysts: int

@@ -76,7 +76,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class OwnerAnswer:
     """An owner's answer to a wish.
 
     Attributes:
@@ -159,7 +159,7 @@ def find_wish(service: Serving, caller: Caller, name: str, *, offer: Named | Non
     raise NotFound(f"there is no wish {name!r} here, or it is not for you. Nothing was changed.")
 
 
-def decide(service: Serving, caller: Caller, name: str, *, offer: Named, answer: Answer) -> Wish:
+def decide(service: Serving, caller: Caller, name: str, *, offer: Named, answer: OwnerAnswer) -> Wish:
     """Decide a wish: decline it, or grant a limit that ends.
 
     The decision is on record before the limit changes: of two owners who decide at once one fails. If the limit cannot
@@ -243,7 +243,7 @@ def _account(service: Serving, wish: Wish, *, offer: Named, of: Of) -> Account:
     return Account(kind=of, name=wish.who if of == "analyst" else population, entity=population)
 
 
-def _decided(service: Serving, wish: Wish, answer: Answer, *, account: Account) -> dict[str, Any]:
+def _decided(service: Serving, wish: Wish, answer: OwnerAnswer, *, account: Account) -> dict[str, Any]:
     """The decision as it is kept, but for who decided."""
     now = service.setting.clock()
     said = {"at": now.isoformat(), "words": _words("words", answer.words), "of": answer.of}

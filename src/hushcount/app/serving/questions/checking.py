@@ -74,7 +74,7 @@ _BROKEN: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class DeclaredFact:
     """One declared fact. Those of the first two kinds are held against the data, the others are enforced alone."""
 
     kind: Kind
@@ -104,8 +104,8 @@ class Prepared:
 
     dataset: Dataset
     person: str
-    claims: tuple[Claim, ...]
-    counted: tuple[Claim, ...]
+    claims: tuple[DeclaredFact, ...]
+    counted: tuple[DeclaredFact, ...]
     plan: KnownLaplacePlan | None
 
     @property
@@ -272,15 +272,15 @@ def prepared(service: Service, caller: Caller, offer: Offer) -> Prepared:
     return Prepared(dataset=dataset, person=person, claims=claims, counted=counted, plan=plan)
 
 
-def _claims(facts: Mapping[str, ColumnFacts], person: str) -> Iterable[Claim]:
+def _claims(facts: Mapping[str, ColumnFacts], person: str) -> Iterable[DeclaredFact]:
     for column, said in sorted(facts.items()):
         if said.max_items is not None:
-            yield Claim(kind="max_items_per_user", column=column, facts=said)
+            yield DeclaredFact(kind="max_items_per_user", column=column, facts=said)
         if said.public_items is not None:
-            yield Claim(kind="public_items", column=column, facts=said)
+            yield DeclaredFact(kind="public_items", column=column, facts=said)
         if said.per_item_cap is not None:
-            yield Claim(kind="per_item_cap", column=column, facts=said)
-    yield Claim(kind="person", column=person, facts=ColumnFacts())
+            yield DeclaredFact(kind="per_item_cap", column=column, facts=said)
+    yield DeclaredFact(kind="person", column=person, facts=ColumnFacts())
 
 
 def _met(made: Prepared, engine: Engine, service: Service, offer: Offer, caller: Caller) -> Sighted:
@@ -308,7 +308,7 @@ def _answered(made: Prepared, engine: Engine, noise: NoiseSource) -> dict[str, b
     return {name: noisy[name] <= made.threshold for name in broken}
 
 
-def _breaking(engine: Engine, person: str, claim: Claim, salt: bytes) -> int:
+def _breaking(engine: Engine, person: str, claim: DeclaredFact, salt: bytes) -> int:
     """How many people break a claim: true, and for the noise alone. One person more or less changes it by one at most.
 
     Of a bound of n: whoever has more than n items keeps one more under a bound of n + 1 than under one of n, and all
@@ -346,7 +346,7 @@ def _form(made: Prepared, offer: Offer, holds: Mapping[str, bool], *, cost: floa
     }
 
 
-def _claim_form(claim: Claim, offer: Offer, holds: bool | None) -> dict[str, Any]:  # noqa: FBT001  an answer
+def _claim_form(claim: DeclaredFact, offer: Offer, holds: bool | None) -> dict[str, Any]:  # noqa: FBT001  an answer
     words = _LEFT_OUT.get(claim.kind, "To be held against the data: send mode = release.")
     if holds is not None:
         words = (_HOLDS if holds else _BROKEN)[claim.kind].format(dataset=offer.name)

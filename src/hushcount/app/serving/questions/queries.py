@@ -42,7 +42,7 @@ WAITING = "waiting for the store"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownJob:
     """A job as its caller may see it now: hidden behind the grid until its moment comes.
 
     Attributes:
@@ -166,25 +166,25 @@ def find(service: Service, caller: Caller, name: str) -> Job:
     return job
 
 
-def show(service: Service, job: Job) -> Shown:
+def show(service: Service, job: Job) -> ShownJob:
     """A job as it may be seen at the moment at which it was read."""
     timing = service.config.privacy.timing
     ended = job.state in {"done", "failed", "cancelled"}
     over = timing.kind == "fixed" and job.read >= job.made + timing.every
     if over and not (ended and _came_in_time(timing, job)):
-        return Shown(job=job, state="failed", stage="", problem=LATE, moment=None)
+        return ShownJob(job=job, state="failed", stage="", problem=LATE, moment=None)
     # A wish to stop is noted of what runs alone, so that it would tell whether it does.
-    hidden = Shown(job=replace(job, stop=False), state="running", stage=_UNDER_WAY, problem=None, moment=None)
+    hidden = ShownJob(job=replace(job, stop=False), state="running", stage=_UNDER_WAY, problem=None, moment=None)
     if not ended and (timing.kind != "off" or service.config.privacy.analysts == "separate"):
         return hidden
     if not ended:
         stage = service.runner.stage(job) if job.state == "running" else WAITING
-        return Shown(job=job, state=job.state, stage=stage, problem=None, moment=None)
+        return ShownJob(job=job, state=job.state, stage=stage, problem=None, moment=None)
     moment = _shows(timing, job)
     if moment > job.read:
         return replace(hidden, moment=moment)
     problem = None if job.state == "done" else Problem.from_text(job.outcome)
-    return Shown(job=job, state=job.state, stage="", problem=problem, moment=None)
+    return ShownJob(job=job, state=job.state, stage="", problem=problem, moment=None)
 
 
 def _came_in_time(timing: Timing, job: Job) -> bool:

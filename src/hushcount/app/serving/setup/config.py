@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 
 from hushcount.app.setting import Places
 from hushcount.app.wiring import find_ledger, shown_place
-from hushcount.engines.sources import Database, recognise
+from hushcount.engines.sources import DatabaseTable, recognise
 from hushcount.errors import InvalidParameter
 from hushcount.model.budgets import PRESETS
 
@@ -69,7 +69,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class KeyFiles:
     """The files of the keys; see `keyfiles.read_key`.
 
     Attributes:
@@ -251,7 +251,7 @@ class Config:
     """All of it. Stores and data sets are by name."""
 
     server: Server
-    keys: Keys
+    keys: KeyFiles
     ledger: LedgerPlace
     stores: tuple[StoreConfig, ...] = ()
     datasets: tuple[DatasetConfig, ...] = ()
@@ -308,11 +308,11 @@ def single(path: str, *, places: Places, person: str = "", listen: Listen | None
     """
     found = recognise(path)
     name = Path(path).name.split(".")[0] or "data"
-    store = StoreConfig(name=name, kind=found.program if isinstance(found, Database) else "files", place=path)
+    store = StoreConfig(name=name, kind=found.program if isinstance(found, DatabaseTable) else "files", place=path)
     return refuse_open(
         Config(
             server=Server(listen=listen or Server().listen, rate=0, state=places.home / "state"),
-            keys=Keys(noise=places.home / "secret"),
+            keys=KeyFiles(noise=places.home / "secret"),
             ledger=LedgerPlace(address=find_ledger(places, path)),
             stores=(store,),
             datasets=(DatasetConfig(name=name, store=name, person=person),),

@@ -26,7 +26,7 @@ from hushcount.app.serving.setup.config import (
     Analysts,
     Config,
     DatasetConfig,
-    Keys,
+    KeyFiles,
     LedgerPlace,
     Observe,
     Oidc,
@@ -228,8 +228,8 @@ def _server(table: _Table) -> Server:
     return server
 
 
-def _keys(table: _Table) -> Keys:
-    keys = Keys(
+def _keys(table: _Table) -> KeyFiles:
+    keys = KeyFiles(
         noise=table.need("noise", _file_of(table, "noise")),
         tokens=table.take("tokens", _file_of(table, "tokens"), None),
     )
@@ -301,7 +301,7 @@ def _dataset(name: str, table: _Table) -> DatasetConfig:
     return dataset
 
 
-def _sign_in(table: _Table, server: Server, keys: Keys) -> SignIn:
+def _sign_in(table: _Table, server: Server, keys: KeyFiles) -> SignIn:
     oidc, proxy = table.part("oidc"), table.part("proxy")
     local = table.take("local", text, None)
     table.close()
