@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.architecture.sources import ROOT
 from tests.conftest import LONGEST_FIRST, thin_suites
+from tests.inner import pytest_run
 
 TINY = """
 [pytest]
@@ -23,20 +20,6 @@ floors =
   laws 1
   unit 2
 """
-
-
-def pytest_run(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder, in a process of its own."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return subprocess.run(  # noqa: S603 (our own program, no outside input)
-        # As in the suite, without the fuzzer's plugin: it would be most of what these runs take.
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:schemathesis", "-q", *words],
-        cwd=folder,
-        env={**environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from hushcount.audit.twins import TWINS
 from hushcount.audit.twins.caps import CAP_TWINS
 from hushcount.audit.twins.system import SYSTEM_TWINS
+from hushcount.audit.twins.twin import Twin
 from hushcount.mechanisms.table import MECHANISMS
 from tests.architecture.test_errata import P0, P1
 
@@ -30,10 +32,21 @@ def test_the_twin_is_caught(name):
     assert found.where
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-def test_the_sound_original_is_not_accused(name):
-    """The same attack on the mechanism without the mistake finds nothing."""
-    assert BY_NAME[name].acquit(quick=True) is None
+def original(twin):
+    """What a twin is made of and how it is looked at: twins of one original, on the same neighbours, have one key."""
+    if not isinstance(twin, Twin):
+        return twin.name
+    sound = twin.sound
+    return sound.run, twin.steps, pickle.dumps((sound.name, sound.facts, sound.plan, tuple(sound.neighbours())))
+
+
+ORIGINALS = {original(twin): twin for twin in TWINS}
+
+
+@pytest.mark.parametrize("twin", ORIGINALS.values(), ids=lambda twin: twin.name)
+def test_the_sound_original_is_not_accused(twin):
+    """The same attack on the mechanism without the mistake finds nothing: once for all twins of an original."""
+    assert twin.acquit(quick=True) is None
 
 
 @pytest.mark.parametrize("name", [one.name for one in MECHANISMS if "per_item_cap" in one.takes])

@@ -38,6 +38,7 @@ from tests.conformance.ledgers.stores import (
     known,
     sighting,
 )
+from tests.inner import pytest_run
 from tests.postgres import running_cluster
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -361,16 +362,8 @@ def test_a_server_that_is_not_there_is_told(cluster, tmp_path):
 @pytest.mark.parametrize(("ci", "outcome"), [("true", "1 error"), ("", "1 skipped")])
 def test_a_missing_server_is_told(ci, outcome, tmp_path):
     """Without PostgreSQL's programs its tests are skipped with a clear word; in CI that is an error."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    words = ("-p", "no:cacheprovider", "-q", "-k", "test_a_group_is_shared and postgres")
-    run = subprocess.run(  # noqa: S603 (our own program)
-        [sys.executable, "-m", "pytest", *words, "tests/conformance/ledgers/test_verbs.py"],
-        cwd=ROOT,
-        env={**environ, "CI": ci, "HUSHCOUNT_POSTGRES": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ("-k", "test_a_group_is_shared and postgres", "tests/conformance/ledgers/test_verbs.py")
+    run = pytest_run(*words, CI=ci, HUSHCOUNT_POSTGRES=str(tmp_path))
 
     assert outcome in run.stdout, run.stdout + run.stderr
     assert "install the package 'postgresql'" in run.stdout

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.inner import pytest_run
 from tests.spark import need_spark
 
 PROBE = "from tests.spark import need_spark\n\n\ndef test_probe():\n    need_spark()\n"
@@ -23,17 +21,12 @@ def test_missing_java_is_told(tmp_path, ci, outcome, words):
     """Without Java a test of Spark is skipped with a clear word; in CI it fails."""
     probe = tmp_path / "test_probe.py"
     probe.write_text(PROBE, encoding="utf-8")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    run = subprocess.run(  # noqa: S603 (our own program, no outside input)
-        [
-            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:schemathesis"),
-            *("-q", "-rs", "--rootdir", str(tmp_path), str(probe)),
-        ],
-        cwd=tmp_path,
-        env={**environ, "PYTHONPATH": str(ROOT), "JAVA_HOME": str(tmp_path / "nowhere"), "CI": ci},
-        capture_output=True,
-        text=True,
-        check=False,
+    run = pytest_run(
+        *("-rs", "--rootdir", str(tmp_path), str(probe)),
+        folder=tmp_path,
+        PYTHONPATH=str(ROOT),
+        JAVA_HOME=str(tmp_path / "nowhere"),
+        CI=ci,
     )
 
     assert outcome in run.stdout, run.stdout + run.stderr
