@@ -8,21 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 import hushcount
-from hushcount.app.sample import write_log
 from hushcount.cli.main import main
 from hushcount.library import remote
 from tests.unit.client.scripted import ESTIMATE, EXHAUSTED, PROBLEM, TOKEN, answer, playing, problem
 from tests.unit.client.served import as_served
 
 LEFT = {"left": {"releases": 6.2, "sentence": "About 7 more."}, "renews": "2026-12-01", "lifetime": {"releases": 14}}
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory):
-    """A made-up log of 3000 readers."""
-    path = tmp_path_factory.mktemp("log") / "log.parquet"
-    write_log(path, 3000)
-    return path
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import pytest
 
 import hushcount
 from hushcount import errors
-from hushcount.app.sample import write_log
 from tests.unit.client.scripted import (
     DONE,
     ESTIMATE,
@@ -19,14 +18,6 @@ from tests.unit.client.scripted import (
     problem,
 )
 from tests.unit.client.served import as_served
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory):
-    """A made-up log of 3000 readers."""
-    path = tmp_path_factory.mktemp("log") / "log.parquet"
-    write_log(path, 3000)
-    return path
 
 
 @pytest.fixture(autouse=True)
