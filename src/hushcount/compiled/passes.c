@@ -31,7 +31,7 @@
 /* Pairs that are looked at later. */
 #define AHEAD 16
 
-/* ---- encoded pairs: engines/duckdb/pairs.py ---- */
+/* ---- encoded pairs: engines/pairs.py ---- */
 
 /* Keys ascend. For each item, in the low bits, how often it is in each different key, at most `cap` times, in all. */
 API void hush_count_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_t cap, int64_t *counts)

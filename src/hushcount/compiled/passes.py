@@ -43,7 +43,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def count_keys(keys: Int64s, *, bits: int, cap: int, width: int) -> Int64s | None:
-    """As `engines.duckdb.pairs.count_keys`."""
+    """As `engines.pairs.count_keys`."""
     if (found := library()) is None:
         return None
     counts = np.zeros(width, dtype=np.int64)
@@ -53,7 +53,7 @@ def count_keys(keys: Int64s, *, bits: int, cap: int, width: int) -> Int64s | Non
 
 
 def split_keys(keys: Int64s, *, bits: int) -> Split | None:
-    """As `engines.duckdb.pairs.split_keys`."""
+    """As `engines.pairs.split_keys`."""
     if (found := library()) is None:
         return None
     rows, sizes = ctypes.c_int64(len(keys)), np.empty(2, dtype=np.int64)

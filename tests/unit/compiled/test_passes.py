@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from hushcount.compiled import passes
 from hushcount.compiled.segments import Segments
-from hushcount.engines import bounding, clipping, xxh64
-from hushcount.engines.duckdb import pairs
+from hushcount.engines import bounding, clipping, pairs, xxh64
 from hushcount.mechanisms.weighting import kernels
 from hushcount.noise import siphash
 from tests.architecture.sources import ROOT

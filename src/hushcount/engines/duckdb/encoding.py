@@ -18,10 +18,10 @@ from hushcount.compiled.texts import Int32s, NumberedIntegers, NumberedTexts
 from hushcount.engines.duckdb.arrow import TextColumn
 from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.keys import NUMBER_BITS, Keys, Room
-from hushcount.engines.duckdb.pairs import count_keys, item_bits, split_keys
 from hushcount.engines.duckdb.selected import SelectedRows
 from hushcount.engines.duckdb.sql import spelled
 from hushcount.engines.incidence import MemoryIncidence
+from hushcount.engines.pairs import count_keys, item_bits, split_keys
 from hushcount.engines.portions import Portion, Users
 from hushcount.engines.stored import StoredPortions
 from hushcount.model.inputs import Int64s
