@@ -33,14 +33,18 @@
 
 /* ---- encoded pairs: engines/pairs.py ---- */
 
-/* Keys ascend. For each item, in the low bits, how often it is in each different key, at most `cap` times, in all. */
-API void hush_count_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_t cap, int64_t *counts)
+/* For each item from `low` up to `high`, how often it is there in all, at most `cap` times in each pair; with a stride
+ * of zero one number of times stands for all. */
+API void hush_count_pairs(int64_t pairs, const int32_t *ids, const int64_t *times, int64_t stride, int64_t cap,
+                          int64_t low, int64_t high, int64_t *counts)
 {
-    const int64_t mask = ((int64_t)1 << bits) - 1;
-    int64_t times = 0;
-    for (int64_t row = 0; row < rows; row++) {
-        times = row > 0 && keys[row] == keys[row - 1] ? times + 1 : 1;
-        counts[keys[row] & mask] += times <= cap;
+    const uint64_t width = (uint64_t)(high - low);
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        if (pair + AHEAD < pairs && (uint64_t)(ids[pair + AHEAD] - low) < width)
+            __builtin_prefetch(counts + ids[pair + AHEAD], 1);
+        const int64_t often = times[pair * stride];
+        if ((uint64_t)(ids[pair] - low) < width)
+            counts[ids[pair]] += often < cap ? often : cap;
     }
 }
 
@@ -77,6 +81,98 @@ API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_
             times[pairs] = 1;
         ids[pairs++] = (int32_t)(keys[row] & mask);
     }
+}
+
+/* Keys in any order: a person in the upper half, the number of an item in the lower. How many each person has. */
+API void hush_count_rows(int64_t rows, const int64_t *keys, int64_t *counts)
+{
+    for (int64_t row = 0; row < rows; row++)
+        counts[keys[row] >> 32]++;
+}
+
+/* The place of each key's item, put where the list of its person goes on. */
+API void hush_place_rows(int64_t rows, const int64_t *keys, const int32_t *places, int64_t *next, int32_t *ids)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        if (row + AHEAD < rows)
+            __builtin_prefetch(places + (uint32_t)keys[row + AHEAD]);
+        ids[next[keys[row] >> 32]++] = places[(uint32_t)keys[row]];
+    }
+}
+
+/* So short a list is sorted by insertion. */
+#define SHORT 24
+
+static void sort_short(int32_t *values, int64_t count)
+{
+    for (int64_t next = 1; next < count; next++) {
+        const int32_t value = values[next];
+        int64_t place = next;
+        for (; place > 0 && values[place - 1] > value; place--)
+            values[place] = values[place - 1];
+        values[place] = value;
+    }
+}
+
+/* Quicksort (Hoare), the pivot by chance, so that no order is a bad one. */
+static void sort_list(int32_t *values, int64_t count, uint64_t *chance)
+{
+    while (count > SHORT) {
+        *chance = *chance * 6364136223846793005ULL + 1442695040888963407ULL;
+        const int32_t pivot = values[(int64_t)((*chance >> 33) % (uint64_t)count)];
+        int64_t left = 0, right = count - 1;
+        while (left <= right) {
+            while (values[left] < pivot)
+                left++;
+            while (pivot < values[right])
+                right--;
+            if (left <= right) {
+                const int32_t swapped = values[left];
+                values[left++] = values[right];
+                values[right--] = swapped;
+            }
+        }
+        /* The shorter side first, so that calls within calls are few. */
+        if (right + 1 < count - left) {
+            sort_list(values, right + 1, chance);
+            values += left;
+            count -= left;
+        } else {
+            sort_list(values + left, count - left, chance);
+            count = right + 1;
+        }
+    }
+    sort_short(values, count);
+}
+
+/* Sort each list; how many different items each has. */
+API void hush_sort_lists(int64_t people, const int64_t *offsets, uint64_t seed, int32_t *ids, int64_t *held)
+{
+    uint64_t chance = seed;
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t first = offsets[person], last = offsets[person + 1];
+        sort_list(ids + first, last - first, &chance);
+        int64_t count = last > first;
+        for (int64_t row = first + 1; row < last; row++)
+            count += ids[row] != ids[row - 1];
+        held[person] = count;
+    }
+}
+
+/* Sorted lists without repeats: their items once, one list behind the other, and how often each was there. */
+API void hush_drop_repeats(int64_t people, const int64_t *offsets, const int32_t *ids, int32_t *distinct,
+                           int64_t *times)
+{
+    int64_t pairs = 0;
+    for (int64_t person = 0; person < people; person++)
+        for (int64_t row = offsets[person]; row < offsets[person + 1]; row++) {
+            if (row > offsets[person] && ids[row] == ids[row - 1]) {
+                times[pairs - 1]++;
+                continue;
+            }
+            distinct[pairs] = ids[row];
+            times[pairs++] = 1;
+        }
 }
 
 /* ---- clipped sums: engines/clipping.py ---- */
@@ -264,16 +360,19 @@ API void hush_keep_smallest(int64_t people, const int64_t *offsets, const int32_
     }
 }
 
+/* Of the items from `low` up to `high`: two cores take two ranges of items, and none writes where the other does. */
 API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *keep,
-                       const int64_t *held, int64_t columns, const int64_t *weights, int64_t *total, uint8_t *seen)
+                       const int64_t *held, int64_t low, int64_t high, int64_t columns, const int64_t *weights,
+                       int64_t *total, uint8_t *seen)
 {
+    const uint64_t width = (uint64_t)(high - low);
     for (int64_t person = 0; person < people; person++) {
         const int64_t *row = weights + held[person] * columns;
         for (int64_t pair = offsets[person]; pair < offsets[person + 1]; pair++) {
             /* Sums of millions of items lie in memory and not in a cache: they are asked for ahead. */
-            if (pair + AHEAD < offsets[people])
+            if (pair + AHEAD < offsets[people] && (uint64_t)(ids[pair + AHEAD] - low) < width)
                 __builtin_prefetch(total + ids[pair + AHEAD] * columns, 1);
-            if (!keep[pair])
+            if ((uint64_t)(ids[pair] - low) >= width || !keep[pair])
                 continue;
             int64_t *sums = total + ids[pair] * columns;
             seen[ids[pair]] = 1;

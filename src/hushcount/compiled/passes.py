@@ -8,6 +8,7 @@ over by their address, so every one is checked or made contiguous and of its typ
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.cores import MANY_ROWS, on_two_cores
 from hushcount.compiled.segments import Segments
 from hushcount.model.inputs import Int64s
 
@@ -27,6 +29,8 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 Split: TypeAlias = tuple[Int64s, Int64s, npt.NDArray[np.int32], Int64s]
 Weighting: TypeAlias = Literal["fill_evenly", "fill_in_turn", "step_straight"]
 
+# Pairs that are looked at to tell where half of them are.
+_SAMPLE = 1 << 12
 # Of no size: it is handed over by its address, whatever lies there.
 _HERE = ctypes.c_char * 0
 
@@ -42,13 +46,18 @@ def library() -> ctypes.CDLL | None:
         return None
 
 
-def count_keys(keys: Int64s, *, bits: int, cap: int, width: int) -> Int64s | None:
-    """As `engines.pairs.count_keys`."""
+def count_pairs(ids: Ints, times: Int64s, *, cap: int, width: int) -> Int64s | None:
+    """As `engines.pairs.count_pairs`."""
     if (found := library()) is None:
         return None
-    counts = np.zeros(width, dtype=np.int64)
-    limits = ctypes.c_int64(bits), ctypes.c_int64(cap)
-    call(found.hush_count_keys, ctypes.c_int64(len(keys)), read(keys), *limits, counts)
+    counts, stride = np.zeros(width, dtype=np.int64), times.strides[0] // 8
+    given = ctypes.c_int64(len(ids)), read(ids, np.int32), read(times) if stride else read(times[:1])
+
+    def count(items: slice) -> None:
+        limits = map(ctypes.c_int64, (stride and 1, cap, items.start, items.stop))
+        call(found.hush_count_pairs, *given, *limits, counts)
+
+    _by_items(count, ids, width)
     return counts
 
 
@@ -148,11 +157,27 @@ def add_rows(
         return None
     columns = weights.shape[1]
     total, seen = np.zeros((n_items, columns), dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
-    call(
-        *(found.hush_add_rows, *_people(rows), read(keep), read(held)),
-        *(ctypes.c_int64(columns), read(weights), total, seen),
-    )
+    given = (*_people(rows), read(keep), read(held))
+
+    def add(items: slice) -> None:
+        limits = ctypes.c_int64(items.start), ctypes.c_int64(items.stop)
+        call(found.hush_add_rows, *given, *limits, ctypes.c_int64(columns), read(weights), total, seen)
+
+    _by_items(add, rows[1], n_items)
     return total, seen
+
+
+def _by_items(work: Callable[[slice], None], ids: Ints, n_items: int) -> None:
+    """Do something with all items, or, where pairs are many, with two ranges of them that have half of the pairs each.
+
+    Each core passes over all pairs, and writes to the sums of its own range: there is one table of sums for both.
+    """
+    if len(ids) < MANY_ROWS:
+        work(slice(0, n_items))
+        return
+    some = np.sort(ids[:: len(ids) // _SAMPLE])
+    middle = int(some[len(some) // 2])
+    on_two_cores(work, slice(0, middle), slice(middle, n_items))
 
 
 def weigh(weighting: Weighting, rows: tuple[Int64s, Ints], *, n_items: int, limits: tuple[int, int]) -> Int64s | None:

@@ -1,11 +1,23 @@
-"""Encoded pairs: every row as one integer, person in the high bits, item in the low: sorting finds repeats."""
+"""Encoded pairs: every row as one integer, person in the high bits, item in the low.
+
+Where people are numbered closely, their lists are made by counting, and each is sorted by itself; else all rows are
+sorted. Repeats stand together then.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hushcount.compiled import passes
+from hushcount.compiled import lists, passes
+from hushcount.compiled.lists import Int32s
 from hushcount.model.inputs import Int64s
+
+# A key of rows in any order is the number of a person and, in so many lower bits, that of an item.
+NUMBER_BITS = 32
+# So many rows are looked at together: they stay in a core's cache.
+_ROWS = 1 << 16
+# Lists are made by counting where no more than so many numbers of people come on each row.
+_FREE_NUMBERS, _FEW = 4, 1 << 16
 
 
 def item_bits(n_items: int) -> int:
@@ -13,17 +25,40 @@ def item_bits(n_items: int) -> int:
     return max(n_items - 1, 0).bit_length()
 
 
-def count_keys(keys: Int64s, *, cap: int, width: int) -> Int64s:
-    """For each item the people who have it, or their rows with it, at most `cap` of each. Keys ascend."""
-    found = passes.count_keys(keys, bits=item_bits(width), cap=cap, width=width)
-    return _count_in_numpy(keys, cap, width) if found is None else found
+def split_rows(batches: list[Int64s], places: Int32s, *, people: int) -> passes.Split:
+    """As `split_keys`, of keys in any order, which are gone then.
+
+    Args:
+        batches: keys: the number of a person * 2^NUMBER_BITS + the number of an item.
+        places: the place of each item, by its number.
+        people: how many numbers people may have.
+    """
+    rows = sum(map(len, batches))
+    found = None
+    if people <= _FREE_NUMBERS * rows + _FEW:
+        found = lists.split_rows(batches, places, people=people)
+    if found is None:
+        keys, bits = np.concatenate(batches) if batches else np.zeros(0, dtype=np.int64), item_bits(len(places))
+        batches.clear()
+        for first in range(0, len(keys), _ROWS):
+            part = keys[first : first + _ROWS]
+            own = places[part & ((1 << NUMBER_BITS) - 1)]
+            part >>= NUMBER_BITS
+            part <<= bits
+            part |= own
+        keys.sort()
+        found = split_keys(keys, width=len(places))
+    return found
 
 
-def _count_in_numpy(keys: Int64s, cap: int, width: int) -> Int64s:
-    _, _, ids, times = _split_in_numpy(keys, item_bits(width))
-    # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
-    often = None if cap == 1 else np.minimum(times, cap)
-    return np.bincount(ids, weights=often, minlength=width).astype(np.int64, copy=False)
+def count_pairs(ids: Int32s, times: Int64s, *, cap: int, width: int) -> Int64s:
+    """For each item the people who have it, or their rows with it, at most `cap` of each."""
+    found = passes.count_pairs(ids, times, cap=cap, width=width)
+    if found is None:
+        # Sums of float64 weights are exact: they stay below the number of rows, so far below 2^53.
+        often = None if cap == 1 else np.minimum(times, cap)
+        found = np.bincount(ids, weights=often, minlength=width).astype(np.int64, copy=False)
+    return found
 
 
 def split_keys(keys: Int64s, *, width: int) -> passes.Split:

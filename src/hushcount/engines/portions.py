@@ -71,13 +71,7 @@ class Portion:
 
     def added(self, keep: Bools, held: Int64s, weights: Int64s, *, n_items: int) -> tuple[Int64s, Bools]:
         """For each item the sum of the rows of `weights` for how many items each of its people holds; who is seen."""
-        found = self.in_halves(
-            lambda part, rows: bounding.add_rows(
-                rows, self.ids, keep=keep, held=held[part], weights=weights, n_items=n_items
-            ),
-            halved=n_items * weights.shape[1] < _MANY_CELLS,
-        )
-        return added_up(sums for sums, _ in found), np.logical_or.reduce([seen for _, seen in found])
+        return bounding.add_rows(self.offsets, self.ids, keep=keep, held=held, weights=weights, n_items=n_items)
 
     def among(self, wanted: Bools) -> int:
         """How many pairs have one of the wanted items."""

@@ -14,21 +14,19 @@ from typing import Any
 import numpy as np
 
 from hushcount.compiled import passes
+from hushcount.compiled.passes import Split
 from hushcount.compiled.texts import Int32s, NumberedIntegers, NumberedTexts
 from hushcount.engines.duckdb.arrow import TextColumn
 from hushcount.engines.duckdb.cursor import Cursor
-from hushcount.engines.duckdb.keys import NUMBER_BITS, Keys, Room
+from hushcount.engines.duckdb.keys import Keys, Room
 from hushcount.engines.duckdb.selected import SelectedRows
 from hushcount.engines.duckdb.sql import spelled
 from hushcount.engines.incidence import MemoryIncidence
-from hushcount.engines.pairs import count_keys, item_bits, split_keys
+from hushcount.engines.pairs import NUMBER_BITS, count_pairs, split_rows
 from hushcount.engines.portions import Portion, Users
 from hushcount.engines.stored import StoredPortions
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import SortedTexts, Texts, edges_of, encoded, in_order
-
-# So many rows are looked at together: they stay in a core's cache.
-_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,32 +37,33 @@ class Encoded:
         items: the items; each is in some row.
         places: of each item by its number, where it stands among them.
         people: of each number the person; or the integer that number 0 stands for, number 1 for the next, and so on.
+        span: how many numbers people may have.
         keys: the rows.
     """
 
     items: SortedTexts
     places: Int32s
     people: Users | int
+    span: int
     keys: Keys
 
     def counts(self, cap: int) -> Int64s:
         """For each item the people who have it, or their rows with it, at most `cap` of each."""
         total = np.zeros(len(self.items), dtype=np.int64)
-        for keys in self._sorted():
-            total += count_keys(keys, cap=cap, width=len(self.items))
+        for _, _, ids, times in self._lists():
+            total += count_pairs(ids, times, cap=cap, width=len(self.items))
         return total
 
     def incidence(self) -> MemoryIncidence:
         """Who has what; on the disk if the rows were there."""
-        found = (self._portion(keys) for keys in self._sorted())
+        found = (self._portion(*split) for split in self._lists())
         if self.keys.spilled is None:
             only = next(found)
             return MemoryIncidence(items=self.items, portions=(only,), people=len(only.users))
         stored = StoredPortions(self.keys.spilled / "portions", found)
         return MemoryIncidence(items=self.items, portions=stored, people=stored.people)
 
-    def _portion(self, keys: Int64s) -> Portion:
-        codes, offsets, ids, times = split_keys(keys, width=len(self.items))
+    def _portion(self, codes: Int64s, offsets: Int64s, ids: Int32s, times: Int64s) -> Portion:
         users: Users
         if isinstance(self.people, int):
             users = codes + self.people
@@ -72,42 +71,37 @@ class Encoded:
             users = self.people.taken(codes) if isinstance(self.people, Texts) else self.people[codes]
         return Portion(users=users, offsets=offsets, ids=ids, times=times)
 
-    def _sorted(self) -> Iterator[Int64s]:
-        """Parts of the rows: number of the person * 2^item_bits + place of the item, ascending."""
-        bits = item_bits(len(self.items))
-        for keys in self.keys.parts():
-            for first in range(0, len(keys), _ROWS):
-                part = keys[first : first + _ROWS]
-                places = self.places[part & ((1 << NUMBER_BITS) - 1)]
-                part >>= NUMBER_BITS
-                part <<= bits
-                part |= places
-            keys.sort()
-            yield keys
+    def _lists(self) -> Iterator[Split]:
+        """People's lists, of all rows in memory or of a part of the people after the other."""
+        for batches, numbers in self.keys.parts(self.span):
+            codes, offsets, ids, times = split_rows(batches, self.places, people=len(numbers))
+            codes *= numbers.step
+            codes += numbers.start
+            yield codes, offsets, ids, times
 
 
 def encode(cursor: Cursor, rows: SelectedRows, room: Room) -> Encoded:
     """All rows as integers."""
-    low = _lowest(cursor, rows)
+    close = _close(cursor, rows)
     return (
-        _numbered(cursor, rows, Keys(room), low)
+        _numbered(cursor, rows, Keys(room), close)
         if passes.library() is not None
-        else _joined(cursor, rows, Keys(room), low)
+        else _joined(cursor, rows, Keys(room), close)
     )
 
 
-def _lowest(cursor: Cursor, rows: SelectedRows) -> int | None:
-    """The smallest person, if people are integers so close together that they need no other number; else None."""
+def _close(cursor: Cursor, rows: SelectedRows) -> range | None:
+    """From the smallest person to the largest, if they are integers so close that they need no other number."""
     if not rows.integer:
         return None
     # Of all rows, filtered out or not: a file may know it without being read.
     ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM {rows.table}"  # noqa: S608
     found = cursor.row(ends, [])
-    low, high = found if found[0] is not None else (0, 0)
-    return int(low) if high - low < 1 << (NUMBER_BITS - 1) else None
+    low, high = map(int, found if found[0] is not None else (0, 0))
+    return range(low, high + 1) if high - low < 1 << (NUMBER_BITS - 1) else None
 
 
-def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, low: int | None) -> Encoded:
+def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded:
     things, integers, texts = NumberedTexts(), NumberedIntegers(), NumberedTexts()
     who, kind = ("person::BIGINT", int) if rows.integer else ("person", str)
     found = cursor.batches(f"SELECT {who}, item FROM ({rows.sql})", rows.parameters, (kind, str))  # noqa: S608
@@ -117,25 +111,29 @@ def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, low: int | None) -
         if isinstance(person, TextColumn):
             keys.add(texts.numbers(person.buffer, person.edges), numbers)
         else:
-            keys.add(integers.numbers(person) if low is None else person - low, numbers)
+            keys.add(integers.numbers(person) if close is None else person - close.start, numbers)
     items, places = things.in_order()
-    people: Users | int = low if low is not None else integers.all() if rows.integer else texts.all()
-    return Encoded(items=items, places=places, people=people, keys=keys)
+    return _encoded(items, places, close or (integers.all() if rows.integer else texts.all()), keys)
 
 
-def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, low: int | None) -> Encoded:
+def _encoded(items: SortedTexts, places: Int32s, people: Users | range, keys: Keys) -> Encoded:
+    first = people.start if isinstance(people, range) else people
+    return Encoded(items=items, places=places, people=first, span=len(people), keys=keys)
+
+
+def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded:
     """By SQL: items are numbered in the order of their texts, people in any; then all rows are joined with both."""
     items = _listed(cursor, rows, "item", "ORDER BY item")
-    people: Users | int = _people(cursor, rows) if low is None else low
-    code = f"(person::BIGINT - {spelled(str(low))}::BIGINT)" if low is not None else "people.number"
-    joined = "" if low is not None else "JOIN temp.people ON person = people.value"
+    people: Users | range = close or _people(cursor, rows)
+    code = f"(person::BIGINT - {spelled(str(close.start))}::BIGINT)" if close else "people.number"
+    joined = "" if close else "JOIN temp.people ON person = people.value"
     found = cursor.columns(
         f"SELECT {code} AS code, items.number AS number "  # noqa: S608
         f"FROM ({rows.sql}) {joined} JOIN temp.items ON item = items.value",
         rows.parameters,
     )
     keys.add(found["code"].astype(np.int64, copy=False), found["number"].astype(np.int32, copy=False))
-    return Encoded(items=in_order(items), places=np.arange(len(items), dtype=np.int32), people=people, keys=keys)
+    return _encoded(in_order(items), np.arange(len(items), dtype=np.int32), people, keys)
 
 
 def _people(cursor: Cursor, rows: SelectedRows) -> Users:
