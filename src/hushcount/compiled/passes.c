@@ -285,6 +285,14 @@ API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t
     }
 }
 
+/* Which items some people hold. */
+API void hush_items_of(int64_t people, const int64_t *who, const int64_t *offsets, const int32_t *ids, uint8_t *found)
+{
+    for (int64_t one = 0; one < people; one++)
+        for (int64_t pair = offsets[who[one]]; pair < offsets[who[one] + 1]; pair++)
+            found[ids[pair]] = 1;
+}
+
 #define PRIME_1 0x9E3779B185EBCA87ULL
 #define PRIME_2 0xC2B2AE3D27D4EB4FULL
 #define PRIME_3 0x165667B19E3779F9ULL
@@ -380,6 +388,18 @@ API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *id
                 sums[column] += row[column];
         }
     }
+}
+
+/* Rows of sums that are wanted, moved together in their order. */
+API void hush_keep_rows(int64_t rows, const uint8_t *wanted, int64_t columns, int64_t *total)
+{
+    int64_t *kept = total;
+    for (int64_t row = 0; row < rows; row++)
+        if (wanted[row]) {
+            if (kept != total + row * columns)
+                memcpy(kept, total + row * columns, (size_t)columns * sizeof *total);
+            kept += columns;
+        }
 }
 
 /* ---- sequential weightings: mechanisms/weighting/kernels.py ---- */

@@ -134,6 +134,15 @@ def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> I
     return held
 
 
+def items_of(rows: tuple[Int64s, Ints], people: Int64s, *, n_items: int) -> Bools | None:
+    """As `engines.bounding.items_of`."""
+    if (found := library()) is None:
+        return None
+    held = np.zeros(n_items, dtype=np.bool_)
+    call(found.hush_items_of, ctypes.c_int64(len(people)), read(people), *_people(rows)[1:], held)
+    return held
+
+
 def keep_smallest(
     rows: tuple[Int64s, Ints], *, held: Int64s, limit: int, hashes: tuple[Uint64s, Uint64s], keep: Bools
 ) -> bool:
@@ -178,6 +187,16 @@ def _by_items(work: Callable[[slice], None], ids: Ints, n_items: int) -> None:
     some = np.sort(ids[:: len(ids) // _SAMPLE])
     middle = int(some[len(some) // 2])
     on_two_cores(work, slice(0, middle), slice(middle, n_items))
+
+
+def keep_rows(total: Int64s, wanted: Bools) -> Int64s | None:
+    """As `total[wanted]`, of rows that nobody needs any more: in their place."""
+    if (found := library()) is None or not total.flags.c_contiguous:
+        return None
+    call(
+        found.hush_keep_rows, ctypes.c_int64(len(total)), read(wanted), ctypes.c_int64(total.shape[1]), _written(total)
+    )
+    return total[: np.count_nonzero(wanted)]
 
 
 def weigh(weighting: Weighting, rows: tuple[Int64s, Ints], *, n_items: int, limits: tuple[int, int]) -> Int64s | None:

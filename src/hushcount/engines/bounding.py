@@ -53,6 +53,11 @@ def count_wanted(ids: _Int32s, wanted: _Bools) -> int:
 
 def items_of(offsets: Int64s, ids: _Int32s, *, people: Int64s, n_items: int) -> _Bools:
     """Which items some people hold, allowed or not."""
+    found = passes.items_of((offsets, ids), people, n_items=n_items)
+    return _items_of_in_numpy(offsets, ids, people=people, n_items=n_items) if found is None else found
+
+
+def _items_of_in_numpy(offsets: Int64s, ids: _Int32s, *, people: Int64s, n_items: int) -> _Bools:
     found = np.zeros(n_items, dtype=np.bool_)
     for part in pieces(offsets[people + 1] - offsets[people]):
         found[ids[places(offsets, people[part])[1]]] = True

@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled import passes
 from hushcount.compiled import texts as compiled
+from hushcount.compiled.texts import those
 from hushcount.engines import bounding, clipping
 from hushcount.engines.hashing import role_keys
 from hushcount.engines.portions import Bools, Portion, Users, added_up, hashed
@@ -84,7 +86,7 @@ class MemoryIncidence:
             return steps
 
         total, seen = self._added(rule.bound, table)
-        return WeightedHistogram(items=self.items.those(seen), weights=total[seen, 0], unit=unit)
+        return WeightedHistogram(items=those(self.items, seen), weights=_rows(total, seen)[:, 0], unit=unit)
 
     def sums(self, rule: LengthWeights) -> SummedItems:
         """Sums of what everyone adds after bounding, in text order."""
@@ -94,12 +96,12 @@ class MemoryIncidence:
         if self.people * int(weights.max()) >= LARGEST:
             raise InvalidInput("sums of such weights could reach 2^62 for this many people; use smaller ones")
         total, seen = self._added(rule.bound, lambda _: weights)
-        return SummedItems(items=self.items.those(seen), sums=total if bool(seen.all()) else total[seen])
+        return SummedItems(items=those(self.items, seen), sums=_rows(total, seen))
 
     def counts(self, bound: Bound) -> Histogram:
         """How many people hold each item after bounding, in text order. Always complete."""
         total, seen = self._added(bound, lambda held: np.ones((int(held.max(initial=0)) + 1, 1), dtype=np.int64))
-        return Histogram(items=self.items.those(seen), counts=total[seen, 0], complete=True)
+        return Histogram(items=those(self.items, seen), counts=_rows(total, seen)[:, 0], complete=True)
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Bounded lists of all who keep an item, in text order, or ("frequency") each person's most frequent first."""
@@ -247,6 +249,14 @@ def encoded_incidence(*, items: Items, offsets: Int64s, ids: _Integers, users: C
     if len(person) != n_people or len(people) != n_people or len(things) != len(items) or bool(np.any(item < 0)):
         raise InvalidInput("users and items must be known and distinct, with one user for each list")
     return _deduplicated(people, things, np.repeat(person, np.diff(offsets)), item[ids])
+
+
+def _rows(total: Int64s, wanted: Bools) -> Int64s:
+    """Rows of sums that are wanted; the others are gone."""
+    if bool(wanted.all()):
+        return total
+    found = passes.keep_rows(total, wanted)
+    return total[wanted] if found is None else found
 
 
 def _ranks(ranked: Ranked, items: SortedTexts) -> Int64s:
