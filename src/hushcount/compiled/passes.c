@@ -285,6 +285,14 @@ API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t
     }
 }
 
+/* The kept ids one behind the other, by other numbers. */
+API void hush_keep_ids(int64_t pairs, const int32_t *ids, const uint8_t *keep, const int32_t *numbers, int32_t *kept)
+{
+    for (int64_t pair = 0; pair < pairs; pair++)
+        if (keep[pair])
+            *kept++ = numbers[ids[pair]];
+}
+
 /* Which items some people hold. */
 API void hush_items_of(int64_t people, const int64_t *who, const int64_t *offsets, const int32_t *ids, uint8_t *found)
 {
@@ -373,14 +381,17 @@ API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *id
                        const int64_t *held, int64_t low, int64_t high, int64_t columns, const int64_t *weights,
                        int64_t *total, uint8_t *seen)
 {
-    const uint64_t width = (uint64_t)(high - low);
     for (int64_t person = 0; person < people; person++) {
         const int64_t *row = weights + held[person] * columns;
-        for (int64_t pair = offsets[person]; pair < offsets[person + 1]; pair++) {
+        const int64_t last = offsets[person + 1];
+        int64_t pair = offsets[person];
+        while (pair < last && ids[pair] < low)
+            pair++;
+        for (; pair < last && ids[pair] < high; pair++) {
             /* Sums of millions of items lie in memory and not in a cache: they are asked for ahead. */
-            if (pair + AHEAD < offsets[people] && (uint64_t)(ids[pair + AHEAD] - low) < width)
-                __builtin_prefetch(total + ids[pair + AHEAD] * columns, 1);
-            if ((uint64_t)(ids[pair] - low) >= width || !keep[pair])
+            const int32_t next = ids[pair + AHEAD < offsets[people] ? pair + AHEAD : pair];
+            __builtin_prefetch(total + (next >= low && next < high ? next : ids[pair]) * columns, 1);
+            if (!keep[pair])
                 continue;
             int64_t *sums = total + ids[pair] * columns;
             seen[ids[pair]] = 1;

@@ -31,6 +31,8 @@ Weighting: TypeAlias = Literal["fill_evenly", "fill_in_turn", "step_straight"]
 
 # Pairs that are looked at to tell where half of them are.
 _SAMPLE = 1 << 12
+# So many sums stay in a cache.
+_FEW_SUMS = 1 << 20
 # Of no size: it is handed over by its address, whatever lies there.
 _HERE = ctypes.c_char * 0
 
@@ -134,6 +136,15 @@ def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> I
     return held
 
 
+def keep_ids(ids: Ints, keep: Bools, numbers: Ints, *, kept: npt.NDArray[np.int32]) -> bool:
+    """As `engines.bounding.keep_ids`; whether it was done."""
+    if (found := library()) is None:
+        return False
+    given = ctypes.c_int64(len(ids)), read(ids, np.int32), read(keep), read(numbers, np.int32)
+    call(found.hush_keep_ids, *given, _written(kept))
+    return True
+
+
 def items_of(rows: tuple[Int64s, Ints], people: Int64s, *, n_items: int) -> Bools | None:
     """As `engines.bounding.items_of`."""
     if (found := library()) is None:
@@ -164,16 +175,28 @@ def add_rows(
     """As `engines.bounding.add_rows`."""
     if (found := library()) is None:
         return None
-    columns = weights.shape[1]
-    total, seen = np.zeros((n_items, columns), dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
-    given = (*_people(rows), read(keep), read(held))
+    offsets, ids = rows
+    columns, pairs = weights.shape[1], int(offsets[-1] - offsets[0])
+    # Sums that fit into a cache are made twice, each of half of the people, and added up.
+    twice = pairs >= MANY_ROWS and n_items * columns < _FEW_SUMS
+    tables = [np.zeros((n_items, columns), dtype=np.int64) for _ in range(1 + twice)]
+    seen = [np.zeros(n_items, dtype=np.bool_) for _ in tables]
 
-    def add(items: slice) -> None:
-        limits = ctypes.c_int64(items.start), ctypes.c_int64(items.stop)
-        call(found.hush_add_rows, *given, *limits, ctypes.c_int64(columns), read(weights), total, seen)
+    def add(people: slice, items: slice, number: int = 0) -> None:
+        given = *_people((offsets[people.start : people.stop + 1], ids)), read(keep), read(held[people])
+        limits = map(ctypes.c_int64, (items.start, items.stop, columns))
+        call(found.hush_add_rows, *given, *limits, read(weights), tables[number], seen[number])
 
-    _by_items(add, rows[1], n_items)
-    return total, seen
+    everybody = slice(0, len(offsets) - 1)
+    if twice:
+        middle = int(np.searchsorted(offsets, offsets[0] + pairs // 2))
+        halves = (slice(0, middle), 0), (slice(middle, everybody.stop), 1)
+        on_two_cores(lambda half: add(half[0], slice(0, n_items), half[1]), *halves)
+        tables[0] += tables[1]
+        seen[0] |= seen[1]
+    else:
+        _by_items(lambda items: add(everybody, items), ids, n_items)
+    return tables[0], seen[0]
 
 
 def _by_items(work: Callable[[slice], None], ids: Ints, n_items: int) -> None:

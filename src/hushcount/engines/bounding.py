@@ -45,6 +45,12 @@ def _keep_allowed_in_numpy(offsets: Int64s, ids: _Int32s, *, allowed: _Bools, ke
     return held
 
 
+def keep_ids(ids: _Int32s, keep: _Bools, numbers: _Int32s, *, kept: _Int32s) -> None:
+    """Write the numbers of the kept ids to `kept`, which has room for exactly these."""
+    if not passes.keep_ids(ids, keep, numbers, kept=kept):
+        kept[:] = numbers.take(ids[keep])
+
+
 def count_wanted(ids: _Int32s, wanted: _Bools) -> int:
     """How many pairs have one of the wanted items."""
     found = passes.count_wanted(ids, wanted)

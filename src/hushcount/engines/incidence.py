@@ -17,7 +17,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from hushcount.compiled import passes
 from hushcount.compiled import texts as compiled
+from hushcount.compiled.cores import MANY_ROWS
 from hushcount.compiled.texts import those
 from hushcount.engines import bounding, clipping
 from hushcount.engines.hashing import role_keys
@@ -62,11 +63,13 @@ class MemoryIncidence:
         portions: everybody with their items, each person in one portion; one portion at least. They may be read from
             a disk one after the other: no more than one is needed at a time, but for `lists`.
         people: how many people there are.
+        narrow: at most one choice of items, and who has what of them alone; see `_narrowed`.
     """
 
     items: SortedTexts
     portions: Sequence[Portion]
     people: int
+    narrow: list[tuple[Bools, MemoryIncidence]] = field(default_factory=list, repr=False, compare=False)
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
@@ -166,20 +169,37 @@ class MemoryIncidence:
 
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
-        tables = clipping.segments(ranked, clips, _ranks(ranked, self.items), unit=unit)
-        return added_up(portion.losses(tables) for portion in self.portions)
+        few = self._narrowed(ranked.items)
+        tables = clipping.segments(ranked, clips, _ranks(ranked, few.items), unit=unit)
+        return added_up(portion.losses(tables) for portion in few.portions)
 
     def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
         """For each of the first ranked items, the sum of what people add to it under a clip."""
         clipping.check_clip(ranked, clip)
         clipping.check_sums(ranked, self.people)
-        ranks = _ranks(ranked, self.items)
+        few = self._narrowed(ranked.items)
+        ranks = _ranks(ranked, few.items)
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
-        total = added_up(portion.clipped(amplitudes, clip.radius) for portion in self.portions)
+        total = added_up(portion.clipped(amplitudes, clip.radius) for portion in few.portions)
         sums = np.zeros(clip.first, dtype=np.int64)
         sums[ranks[counts]] = total[counts]
         return sums
+
+    def _narrowed(self, listed: Items) -> MemoryIncidence:
+        """Where pairs are many and in memory: those of the listed items alone, kept for as long as the list is this.
+
+        Of millions of items few are listed: then what is looked up for each pair stays in a cache.
+        """
+        if isinstance(self.portions, tuple) and len(self.portions) == 1 and len(self.portions[0].ids) >= MANY_ROWS:
+            wanted = _on(listed, self.items)
+            if not self.narrow or not np.array_equal(self.narrow[0][0], wanted):
+                self.narrow.clear()
+                portion = self.portions[0].narrowed(wanted)
+                few = replace(self, items=those(self.items, wanted), portions=(portion,), narrow=[])
+                self.narrow.append((wanted, few))
+            return self.narrow[0][1]
+        return self
 
     def largest(self, top: int) -> Histogram:
         """People per item, nobody bounded: the `top` largest counts, ties by item."""

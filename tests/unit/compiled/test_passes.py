@@ -107,9 +107,9 @@ def test_clipped_sums(lists, amplitudes, radius):
         st.lists(ALIKE | WORDS, min_size=12, max_size=12), st.lists(ALIKE | WORDS, min_size=ITEMS, max_size=ITEMS)
     ),
     weights=st.lists(st.tuples(st.integers(0, 2**50), st.integers(0, 9)), min_size=ITEMS + 1, max_size=ITEMS + 1),
-    many=st.booleans(),
+    cores=st.sampled_from(["one", "two, by people", "two, by items"]),
 )
-def test_bounded_lists(lists, barred, limit, hashes, weights, many):
+def test_bounded_lists(lists, barred, limit, hashes, weights, cores):
     """Which pairs stay, equal hashes included, how many each has, and what they add up to, on one core and on two."""
     offsets, ids = rows(lists)
     allowed = np.array([item not in barred for item in range(ITEMS)])
@@ -126,7 +126,11 @@ def test_bounded_lists(lists, barred, limit, hashes, weights, many):
         )
         return keep, held, total, seen
 
-    with patch.object(passes, "MANY_ROWS", int(not many) * 10**6 or 1), patch.object(passes, "_SAMPLE", 1):
+    with (
+        patch.object(passes, "MANY_ROWS", 10**6 if cores == "one" else 1),
+        patch.object(passes, "_FEW_SUMS", 10**6 if cores == "two, by people" else 0),
+        patch.object(passes, "_SAMPLE", 1),
+    ):
         assert same(bounded)
 
 
