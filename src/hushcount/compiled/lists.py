@@ -6,6 +6,7 @@ Of millions of rows a list is short, and sorting all lists takes a fraction of w
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,7 +40,7 @@ def split_rows(batches: _Batches, places: Int32s, *, people: int) -> Split | Non
         call(found.hush_sort_lists, *given, ctypes.c_uint64(hash("lists") & (2**64 - 1)), ids, held[part])
 
     parts = slice(0, middle), slice(middle, len(codes))
-    on_two_cores(sort, *parts) if middle else sort(parts[1])
+    _in_parts(sort, *parts)
     if int(held.sum()) == len(ids):
         return codes, offsets, ids, once(len(ids))
     ends = edges_of(held)
@@ -49,8 +50,22 @@ def split_rows(batches: _Batches, places: Int32s, *, people: int) -> Split | Non
         given = ctypes.c_int64(part.stop - part.start), offsets[part.start : part.stop + 1], ids
         call(found.hush_drop_repeats, *given, distinct[ends[part.start] :], times[ends[part.start] :])
 
-    on_two_cores(drop, *parts) if middle else drop(parts[1])
+    _in_parts(drop, *parts)
     return codes, ends, distinct, times
+
+
+def _in_parts(work: Callable[[slice], None], one: slice, other: slice) -> None:
+    if one.stop:
+        on_two_cores(work, one, other)
+    else:
+        work(other)
+
+
+def _in_halves(work: Callable[[int], None], halves: int) -> None:
+    if halves > 1:
+        on_two_cores(work, 0, 1)
+    else:
+        work(0)
 
 
 def _halves(batches: _Batches) -> tuple[_Batches, ...]:
@@ -76,11 +91,11 @@ def _placed(found: Any, halves: tuple[_Batches, ...], places: Int32s, *, people:
             batch = halves[number].pop()
             call(found.hush_place_rows, ctypes.c_int64(len(batch)), batch, places, rows_of[number], ids)
 
-    on_two_cores(count, 0, 1) if len(halves) > 1 else count(0)
+    _in_halves(count, len(halves))
     starts = edges_of(rows_of.sum(axis=0))
     ids = np.empty(int(starts[-1]), dtype=np.int32)
     if len(halves) > 1:
         np.add(starts[:-1], rows_of[0], out=rows_of[1])
     rows_of[0] = starts[:-1]
-    on_two_cores(place, 0, 1) if len(halves) > 1 else place(0)
+    _in_halves(place, len(halves))
     return starts, ids

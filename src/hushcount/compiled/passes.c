@@ -100,22 +100,32 @@ API void hush_place_rows(int64_t rows, const int64_t *keys, const int32_t *place
     }
 }
 
-/* So short a list is sorted by insertion. */
-#define SHORT 24
+/* A list no longer than this is sorted by counting. */
+#define SHORT 32
 
-static void sort_short(int32_t *values, int64_t count)
+/* Each value goes where the number of smaller ones says; several are compared at once, and nothing is guessed. Behind
+ * the first of equal values the places of the others stay open, and are filled with it. None is below zero. */
+static inline void sort_short(int32_t *values, int64_t count)
 {
-    for (int64_t next = 1; next < count; next++) {
-        const int32_t value = values[next];
-        int64_t place = next;
-        for (; place > 0 && values[place - 1] > value; place--)
-            values[place] = values[place - 1];
-        values[place] = value;
+    int32_t all[SHORT], sorted[SHORT];
+    if (count < 2)
+        return;
+    for (int number = 0; number < SHORT; number++) {
+        all[number] = number < count ? values[number] : INT32_MAX;
+        sorted[number] = -1;
     }
+    for (int64_t number = 0; number < count; number++) {
+        int32_t smaller = 0;
+        for (int other = 0; other < SHORT; other++)
+            smaller += all[other] < values[number];
+        sorted[smaller] = values[number];
+    }
+    for (int64_t number = 0; number < count; number++)
+        values[number] = sorted[number] = sorted[number] < 0 ? sorted[number - 1] : sorted[number];
 }
 
 /* Quicksort (Hoare), the pivot by chance, so that no order is a bad one. */
-static void sort_list(int32_t *values, int64_t count, uint64_t *chance)
+CLONED static void sort_list(int32_t *values, int64_t count, uint64_t *chance)
 {
     while (count > SHORT) {
         *chance = *chance * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -549,9 +559,9 @@ static inline void sip_absorb(uint64_t v[4], uint64_t block)
     v[0] ^= block;
 }
 
-/* SipHash-2-4-128 of texts that stand one behind the other: low words, then high words. */
+/* SipHash-2-4-128 of texts that stand one behind the other: low words and high words. */
 API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *lengths, uint64_t k0, uint64_t k1,
-                     uint64_t *digests)
+                     uint64_t *low, uint64_t *high)
 {
     for (int64_t text = 0; text < texts; buffer += lengths[text], text++) {
         uint64_t v[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1 ^ 0xEE, 0x6C7967656E657261ULL ^ k0,
@@ -565,10 +575,10 @@ API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *length
         sip_absorb(v, last);
         v[2] ^= 0xEE;
         sip_rounds(v, 4);
-        digests[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
+        low[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
         v[1] ^= 0xDD;
         sip_rounds(v, 4);
-        digests[texts + text] = v[0] ^ v[1] ^ v[2] ^ v[3];
+        high[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
     }
 }
 

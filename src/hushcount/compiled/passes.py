@@ -248,10 +248,18 @@ def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
     if (found := library()) is None:
         return None
     digests = np.empty((2, len(lengths)), dtype=np.uint64)
-    call(
-        *(found.hush_digest, ctypes.c_int64(len(lengths)), read(buffer, np.uint8), read(lengths)),
-        *(*_halves(key), digests),
-    )
+    middle = len(lengths) // 2 if len(lengths) >= MANY_ROWS else 0
+
+    def some(part: slice) -> None:
+        begun = int(lengths[: part.start].sum())
+        given = ctypes.c_int64(part.stop - part.start), read(buffer, np.uint8)[begun:], read(lengths[part])
+        call(found.hush_digest, *given, *_halves(key), digests[0][part], digests[1][part])
+
+    parts = slice(0, middle), slice(middle, len(lengths))
+    if middle:
+        on_two_cores(some, *parts)
+    else:
+        some(parts[1])
     return digests
 
 

@@ -222,14 +222,20 @@ def test_counted_pairs(pairs_of, cap, many):
         assert same(lambda: pairs.count_pairs(ids.astype(np.int32), passes.once(len(ids)), cap=cap, width=ITEMS))
 
 
-@given(texts=st.lists(st.binary(max_size=80), max_size=20), seed=WORDS, key=st.binary(min_size=16, max_size=16))
-def test_keyed_hashes(texts, seed, key):
-    """Of texts of every length up to several stripes, one behind the other."""
+@given(
+    texts=st.lists(st.binary(max_size=80), max_size=20),
+    seed=WORDS,
+    key=st.binary(min_size=16, max_size=16),
+    many=st.booleans(),
+)
+def test_keyed_hashes(texts, seed, key, many):
+    """Of texts of every length up to several stripes, one behind the other, on one core and on two."""
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     buffer = np.frombuffer(b"".join(texts), dtype=np.uint8)
 
     assert same(lambda: xxh64.hash_texts(buffer, np.cumsum(lengths) - lengths, lengths, seed=seed))
-    assert same(lambda: siphash.digest_slices(key, buffer, lengths))
+    with patch.object(passes, "MANY_ROWS", 1 if many else 10**6):
+        assert same(lambda: siphash.digest_slices(key, buffer, lengths))
 
 
 @given(key=st.binary(min_size=16, max_size=16), blocks=st.lists(st.tuples(WORDS, WORDS), max_size=20))

@@ -8,6 +8,7 @@ machine code SQL numbers in two passes, with the same places for items.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,16 +83,18 @@ class Encoded:
 
 def encode(cursor: Cursor, rows: SelectedRows, room: Room) -> Encoded:
     """All rows as integers."""
-    close = _close(cursor, rows)
-    return (
-        _numbered(cursor, rows, Keys(room), close)
-        if passes.library() is not None
-        else _joined(cursor, rows, Keys(room), close)
-    )
+    read = _joined if passes.library() is None else _numbered
+    # Once more, if somebody is outside: nothing but time tells of it.
+    found = read(cursor, rows, Keys(room), _close(cursor, rows)) or read(cursor, rows, Keys(room), None)
+    assert found is not None, "nobody is outside of nothing"  # noqa: S101  for the type checker
+    return found
 
 
 def _close(cursor: Cursor, rows: SelectedRows) -> range | None:
-    """From the smallest person to the largest, if they are integers so close that they need no other number."""
+    """From the smallest person to the largest, if they are integers so close that they need no other number.
+
+    As far as the data says: what a file states of its columns may be wrong, so everybody is held against it.
+    """
     if not rows.integer:
         return None
     # Of all rows, filtered out or not: a file may know it without being read.
@@ -101,17 +104,27 @@ def _close(cursor: Cursor, rows: SelectedRows) -> range | None:
     return range(low, high + 1) if high - low < 1 << (NUMBER_BITS - 1) else None
 
 
-def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded:
+def _are_within(numbers: Int64s, close: range) -> bool:
+    return not len(numbers) or (int(numbers.min()) in close and int(numbers.max()) in close)
+
+
+def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded | None:
+    """In one pass; None if a person is outside of those that are close."""
     things, integers, texts = NumberedTexts(), NumberedIntegers(), NumberedTexts()
     who, kind = ("person::BIGINT", int) if rows.integer else ("person", str)
     found = cursor.batches(f"SELECT {who}, item FROM ({rows.sql})", rows.parameters, (kind, str))  # noqa: S608
-    for person, item in found:
-        assert isinstance(item, TextColumn), "as it was asked for"  # noqa: S101  for the type checker
-        numbers = things.numbers(item.buffer, item.edges)
-        if isinstance(person, TextColumn):
-            keys.add(texts.numbers(person.buffer, person.edges), numbers)
-        else:
-            keys.add(integers.numbers(person) if close is None else person - close.start, numbers)
+    with closing(found):
+        for person, item in found:
+            assert isinstance(item, TextColumn), "as it was asked for"  # noqa: S101  for the type checker
+            numbers = things.numbers(item.buffer, item.edges)
+            if isinstance(person, TextColumn):
+                keys.add(texts.numbers(person.buffer, person.edges), numbers)
+            elif close is None:
+                keys.add(integers.numbers(person), numbers)
+            else:
+                if not _are_within(person, close):
+                    return None
+                keys.add(person - close.start, numbers)
     items, places = things.in_order()
     return _encoded(items, places, close or (integers.all() if rows.integer else texts.all()), keys)
 
@@ -121,8 +134,11 @@ def _encoded(items: SortedTexts, places: Int32s, people: Users | range, keys: Ke
     return Encoded(items=items, places=places, people=first, span=len(people), keys=keys)
 
 
-def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded:
-    """By SQL: items are numbered in the order of their texts, people in any; then all rows are joined with both."""
+def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded | None:
+    """By SQL: items are numbered in the order of their texts, people in any; then all rows are joined with both.
+
+    None if a person is outside of those that are close.
+    """
     items = _listed(cursor, rows, "item", "ORDER BY item")
     people: Users | range = close or _people(cursor, rows)
     code = f"(person::BIGINT - {spelled(str(close.start))}::BIGINT)" if close else "people.number"
@@ -132,7 +148,10 @@ def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None)
         f"FROM ({rows.sql}) {joined} JOIN temp.items ON item = items.value",
         rows.parameters,
     )
-    keys.add(found["code"].astype(np.int64, copy=False), found["number"].astype(np.int32, copy=False))
+    codes = found["code"].astype(np.int64, copy=False)
+    if close and not _are_within(codes, range(len(close))):
+        return None
+    keys.add(codes, found["number"].astype(np.int32, copy=False))
     return _encoded(in_order(items), np.arange(len(items), dtype=np.int32), people, keys)
 
 
@@ -148,7 +167,7 @@ def _listed(cursor: Cursor, rows: SelectedRows, column: str, order: str) -> list
     """The different values of a column, numbered in a temporary table."""
     table = "items" if column == "item" else "people"
     cursor.run(
-        f"CREATE TEMP TABLE {table} AS SELECT {column} AS value, row_number() OVER ({order}) - 1 AS number "  # noqa: S608
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {column} AS value, row_number() OVER ({order}) - 1 AS number "  # noqa: S608
         f"FROM (SELECT DISTINCT {column} FROM ({rows.sql}))",
         rows.parameters,
     )
