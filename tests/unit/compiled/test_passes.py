@@ -143,6 +143,30 @@ def test_wanted_pairs(ids, wanted):
     assert found == plain == sum(item in wanted for item in ids)
 
 
+@given(
+    lists=LISTS,
+    who=st.lists(st.integers(0, 11), max_size=6),
+    columns=st.integers(1, 3),
+    wanted=st.sets(st.integers(0, 11)),
+)
+def test_chosen_items_ids_and_rows(lists, who, columns, wanted):
+    """Items of some people, ids by other numbers, and rows of sums that are moved together."""
+    offsets, ids = rows(lists)
+    people = np.array([one for one in who if one < len(lists)], dtype=np.int64)
+    listed = np.array([item in wanted for item in range(ITEMS)])
+    total = np.arange(ITEMS * columns).reshape(ITEMS, columns)
+
+    def numbered():
+        keep = listed[ids]
+        kept = np.empty(np.count_nonzero(keep), dtype=np.int32)
+        bounding.keep_ids(ids, keep, np.arange(ITEMS, dtype=np.int32)[::-1].copy(), kept=kept)
+        return kept
+
+    assert same(lambda: bounding.items_of(offsets, ids, people=people, n_items=ITEMS))
+    assert same(numbered)
+    assert passes.keep_rows(total.copy(), listed).tolist() == total[listed].tolist()
+
+
 def test_a_part_of_the_people():
     """Two threads take two halves: offsets need not begin at zero, and nothing outside is touched."""
     offsets, ids = rows([[1, 2], [0, 2, 3], [4]])
