@@ -63,13 +63,13 @@ class MemoryIncidence:
         portions: everybody with their items, each person in one portion; one portion at least. They may be read from
             a disk one after the other: no more than one is needed at a time, but for `lists`.
         people: how many people there are.
-        narrow: at most one choice of items, and who has what of them alone; see `_narrowed`.
+        narrow: at most one list of items, and who has what of them alone; see `_narrowed`.
     """
 
     items: SortedTexts
     portions: Sequence[Portion]
     people: int
-    narrow: list[tuple[Bools, MemoryIncidence]] = field(default_factory=list, repr=False, compare=False)
+    narrow: list[tuple[frozenset[str], MemoryIncidence]] = field(default_factory=list, repr=False, compare=False)
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
@@ -192,12 +192,13 @@ class MemoryIncidence:
         Of millions of items few are listed: then what is looked up for each pair stays in a cache.
         """
         if isinstance(self.portions, tuple) and len(self.portions) == 1 and len(self.portions[0].ids) >= MANY_ROWS:
-            wanted = _on(listed, self.items)
-            if not self.narrow or not np.array_equal(self.narrow[0][0], wanted):
+            names = frozenset(listed.tolist())
+            if not self.narrow or self.narrow[0][0] != names:
                 self.narrow.clear()
+                wanted = _on(listed, self.items)
                 portion = self.portions[0].narrowed(wanted)
                 few = replace(self, items=those(self.items, wanted), portions=(portion,), narrow=[])
-                self.narrow.append((wanted, few))
+                self.narrow.append((names, few))
             return self.narrow[0][1]
         return self
 
