@@ -31,16 +31,20 @@
 /* Pairs that are looked at later. */
 #define AHEAD 16
 
-/* ---- encoded pairs: engines/duckdb/pairs.py ---- */
+/* ---- encoded pairs: engines/pairs.py ---- */
 
-/* Keys ascend. For each item, in the low bits, how often it is in each different key, at most `cap` times, in all. */
-API void hush_count_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_t cap, int64_t *counts)
+/* For each item from `low` up to `high`, how often it is there in all, at most `cap` times in each pair; with a stride
+ * of zero one number of times stands for all. */
+API void hush_count_pairs(int64_t pairs, const int32_t *ids, const int64_t *times, int64_t stride, int64_t cap,
+                          int64_t low, int64_t high, int64_t *counts)
 {
-    const int64_t mask = ((int64_t)1 << bits) - 1;
-    int64_t times = 0;
-    for (int64_t row = 0; row < rows; row++) {
-        times = row > 0 && keys[row] == keys[row - 1] ? times + 1 : 1;
-        counts[keys[row] & mask] += times <= cap;
+    const uint64_t width = (uint64_t)(high - low);
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        if (pair + AHEAD < pairs && (uint64_t)(ids[pair + AHEAD] - low) < width)
+            __builtin_prefetch(counts + ids[pair + AHEAD], 1);
+        const int64_t often = times[pair * stride];
+        if ((uint64_t)(ids[pair] - low) < width)
+            counts[ids[pair]] += often < cap ? often : cap;
     }
 }
 
@@ -77,6 +81,108 @@ API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_
             times[pairs] = 1;
         ids[pairs++] = (int32_t)(keys[row] & mask);
     }
+}
+
+/* Keys in any order: a person in the upper half, the number of an item in the lower. How many each person has. */
+API void hush_count_rows(int64_t rows, const int64_t *keys, int64_t *counts)
+{
+    for (int64_t row = 0; row < rows; row++)
+        counts[keys[row] >> 32]++;
+}
+
+/* The place of each key's item, put where the list of its person goes on. */
+API void hush_place_rows(int64_t rows, const int64_t *keys, const int32_t *places, int64_t *next, int32_t *ids)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        if (row + AHEAD < rows)
+            __builtin_prefetch(places + (uint32_t)keys[row + AHEAD]);
+        ids[next[keys[row] >> 32]++] = places[(uint32_t)keys[row]];
+    }
+}
+
+/* A list no longer than this is sorted by counting. */
+#define SHORT 32
+
+/* Each value goes where the number of smaller ones says; several are compared at once, and nothing is guessed. Behind
+ * the first of equal values the places of the others stay open, and are filled with it. None is below zero. */
+static inline void sort_short(int32_t *values, int64_t count)
+{
+    int32_t all[SHORT], sorted[SHORT];
+    if (count < 2)
+        return;
+    for (int number = 0; number < SHORT; number++) {
+        all[number] = number < count ? values[number] : INT32_MAX;
+        sorted[number] = -1;
+    }
+    for (int64_t number = 0; number < count; number++) {
+        int32_t smaller = 0;
+        for (int other = 0; other < SHORT; other++)
+            smaller += all[other] < values[number];
+        sorted[smaller] = values[number];
+    }
+    for (int64_t number = 0; number < count; number++)
+        values[number] = sorted[number] = sorted[number] < 0 ? sorted[number - 1] : sorted[number];
+}
+
+/* Quicksort (Hoare), the pivot by chance, so that no order is a bad one. */
+CLONED static void sort_list(int32_t *values, int64_t count, uint64_t *chance)
+{
+    while (count > SHORT) {
+        *chance = *chance * 6364136223846793005ULL + 1442695040888963407ULL;
+        const int32_t pivot = values[(int64_t)((*chance >> 33) % (uint64_t)count)];
+        int64_t left = 0, right = count - 1;
+        while (left <= right) {
+            while (values[left] < pivot)
+                left++;
+            while (pivot < values[right])
+                right--;
+            if (left <= right) {
+                const int32_t swapped = values[left];
+                values[left++] = values[right];
+                values[right--] = swapped;
+            }
+        }
+        /* The shorter side first, so that calls within calls are few. */
+        if (right + 1 < count - left) {
+            sort_list(values, right + 1, chance);
+            values += left;
+            count -= left;
+        } else {
+            sort_list(values + left, count - left, chance);
+            count = right + 1;
+        }
+    }
+    sort_short(values, count);
+}
+
+/* Sort each list; how many different items each has. */
+API void hush_sort_lists(int64_t people, const int64_t *offsets, uint64_t seed, int32_t *ids, int64_t *held)
+{
+    uint64_t chance = seed;
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t first = offsets[person], last = offsets[person + 1];
+        sort_list(ids + first, last - first, &chance);
+        int64_t count = last > first;
+        for (int64_t row = first + 1; row < last; row++)
+            count += ids[row] != ids[row - 1];
+        held[person] = count;
+    }
+}
+
+/* Sorted lists without repeats: their items once, one list behind the other, and how often each was there. */
+API void hush_drop_repeats(int64_t people, const int64_t *offsets, const int32_t *ids, int32_t *distinct,
+                           int64_t *times)
+{
+    int64_t pairs = 0;
+    for (int64_t person = 0; person < people; person++)
+        for (int64_t row = offsets[person]; row < offsets[person + 1]; row++) {
+            if (row > offsets[person] && ids[row] == ids[row - 1]) {
+                times[pairs - 1]++;
+                continue;
+            }
+            distinct[pairs] = ids[row];
+            times[pairs++] = 1;
+        }
 }
 
 /* ---- clipped sums: engines/clipping.py ---- */
@@ -189,6 +295,22 @@ API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t
     }
 }
 
+/* The kept ids one behind the other, by other numbers. */
+API void hush_keep_ids(int64_t pairs, const int32_t *ids, const uint8_t *keep, const int32_t *numbers, int32_t *kept)
+{
+    for (int64_t pair = 0; pair < pairs; pair++)
+        if (keep[pair])
+            *kept++ = numbers[ids[pair]];
+}
+
+/* Which items some people hold. */
+API void hush_items_of(int64_t people, const int64_t *who, const int64_t *offsets, const int32_t *ids, uint8_t *found)
+{
+    for (int64_t one = 0; one < people; one++)
+        for (int64_t pair = offsets[who[one]]; pair < offsets[who[one] + 1]; pair++)
+            found[ids[pair]] = 1;
+}
+
 #define PRIME_1 0x9E3779B185EBCA87ULL
 #define PRIME_2 0xC2B2AE3D27D4EB4FULL
 #define PRIME_3 0x165667B19E3779F9ULL
@@ -264,15 +386,21 @@ API void hush_keep_smallest(int64_t people, const int64_t *offsets, const int32_
     }
 }
 
+/* Of the items from `low` up to `high`: two cores take two ranges of items, and none writes where the other does. */
 API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *keep,
-                       const int64_t *held, int64_t columns, const int64_t *weights, int64_t *total, uint8_t *seen)
+                       const int64_t *held, int64_t low, int64_t high, int64_t columns, const int64_t *weights,
+                       int64_t *total, uint8_t *seen)
 {
     for (int64_t person = 0; person < people; person++) {
         const int64_t *row = weights + held[person] * columns;
-        for (int64_t pair = offsets[person]; pair < offsets[person + 1]; pair++) {
+        const int64_t last = offsets[person + 1];
+        int64_t pair = offsets[person];
+        while (pair < last && ids[pair] < low)
+            pair++;
+        for (; pair < last && ids[pair] < high; pair++) {
             /* Sums of millions of items lie in memory and not in a cache: they are asked for ahead. */
-            if (pair + AHEAD < offsets[people])
-                __builtin_prefetch(total + ids[pair + AHEAD] * columns, 1);
+            const int32_t next = ids[pair + AHEAD < offsets[people] ? pair + AHEAD : pair];
+            __builtin_prefetch(total + (next >= low && next < high ? next : ids[pair]) * columns, 1);
             if (!keep[pair])
                 continue;
             int64_t *sums = total + ids[pair] * columns;
@@ -281,6 +409,18 @@ API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *id
                 sums[column] += row[column];
         }
     }
+}
+
+/* Rows of sums that are wanted, moved together in their order. */
+API void hush_keep_rows(int64_t rows, const uint8_t *wanted, int64_t columns, int64_t *total)
+{
+    int64_t *kept = total;
+    for (int64_t row = 0; row < rows; row++)
+        if (wanted[row]) {
+            if (kept != total + row * columns)
+                memcpy(kept, total + row * columns, (size_t)columns * sizeof *total);
+            kept += columns;
+        }
 }
 
 /* ---- sequential weightings: mechanisms/weighting/kernels.py ---- */
@@ -419,9 +559,9 @@ static inline void sip_absorb(uint64_t v[4], uint64_t block)
     v[0] ^= block;
 }
 
-/* SipHash-2-4-128 of texts that stand one behind the other: low words, then high words. */
+/* SipHash-2-4-128 of texts that stand one behind the other: low words and high words. */
 API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *lengths, uint64_t k0, uint64_t k1,
-                     uint64_t *digests)
+                     uint64_t *low, uint64_t *high)
 {
     for (int64_t text = 0; text < texts; buffer += lengths[text], text++) {
         uint64_t v[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1 ^ 0xEE, 0x6C7967656E657261ULL ^ k0,
@@ -435,10 +575,10 @@ API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *length
         sip_absorb(v, last);
         v[2] ^= 0xEE;
         sip_rounds(v, 4);
-        digests[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
+        low[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
         v[1] ^= 0xDD;
         sip_rounds(v, 4);
-        digests[texts + text] = v[0] ^ v[1] ^ v[2] ^ v[3];
+        high[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
     }
 }
 

@@ -8,6 +8,7 @@ over by their address, so every one is checked or made contiguous and of its typ
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.cores import MANY_ROWS, on_two_cores
 from hushcount.compiled.segments import Segments
 from hushcount.model.inputs import Int64s
 
@@ -27,6 +29,10 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 Split: TypeAlias = tuple[Int64s, Int64s, npt.NDArray[np.int32], Int64s]
 Weighting: TypeAlias = Literal["fill_evenly", "fill_in_turn", "step_straight"]
 
+# Pairs that are looked at to tell where half of them are.
+_SAMPLE = 1 << 12
+# So many sums stay in a cache.
+_FEW_SUMS = 1 << 20
 # Of no size: it is handed over by its address, whatever lies there.
 _HERE = ctypes.c_char * 0
 
@@ -42,18 +48,23 @@ def library() -> ctypes.CDLL | None:
         return None
 
 
-def count_keys(keys: Int64s, *, bits: int, cap: int, width: int) -> Int64s | None:
-    """As `engines.duckdb.pairs.count_keys`."""
+def count_pairs(ids: Ints, times: Int64s, *, cap: int, width: int) -> Int64s | None:
+    """As `engines.pairs.count_pairs`."""
     if (found := library()) is None:
         return None
-    counts = np.zeros(width, dtype=np.int64)
-    limits = ctypes.c_int64(bits), ctypes.c_int64(cap)
-    call(found.hush_count_keys, ctypes.c_int64(len(keys)), read(keys), *limits, counts)
+    counts, stride = np.zeros(width, dtype=np.int64), times.strides[0] // 8
+    given = ctypes.c_int64(len(ids)), read(ids, np.int32), read(times) if stride else read(times[:1])
+
+    def count(items: slice) -> None:
+        limits = map(ctypes.c_int64, (stride and 1, cap, items.start, items.stop))
+        call(found.hush_count_pairs, *given, *limits, counts)
+
+    _by_items(count, ids, width)
     return counts
 
 
 def split_keys(keys: Int64s, *, bits: int) -> Split | None:
-    """As `engines.duckdb.pairs.split_keys`."""
+    """As `engines.pairs.split_keys`."""
     if (found := library()) is None:
         return None
     rows, sizes = ctypes.c_int64(len(keys)), np.empty(2, dtype=np.int64)
@@ -125,6 +136,24 @@ def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> I
     return held
 
 
+def keep_ids(ids: Ints, keep: Bools, numbers: Ints, *, kept: npt.NDArray[np.int32]) -> bool:
+    """As `engines.bounding.keep_ids`; whether it was done."""
+    if (found := library()) is None:
+        return False
+    given = ctypes.c_int64(len(ids)), read(ids, np.int32), read(keep), read(numbers, np.int32)
+    call(found.hush_keep_ids, *given, _written(kept))
+    return True
+
+
+def items_of(rows: tuple[Int64s, Ints], people: Int64s, *, n_items: int) -> Bools | None:
+    """As `engines.bounding.items_of`."""
+    if (found := library()) is None:
+        return None
+    held = np.zeros(n_items, dtype=np.bool_)
+    call(found.hush_items_of, ctypes.c_int64(len(people)), read(people), *_people(rows)[1:], held)
+    return held
+
+
 def keep_smallest(
     rows: tuple[Int64s, Ints], *, held: Int64s, limit: int, hashes: tuple[Uint64s, Uint64s], keep: Bools
 ) -> bool:
@@ -146,13 +175,51 @@ def add_rows(
     """As `engines.bounding.add_rows`."""
     if (found := library()) is None:
         return None
-    columns = weights.shape[1]
-    total, seen = np.zeros((n_items, columns), dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
+    offsets, ids = rows
+    columns, pairs = weights.shape[1], int(offsets[-1] - offsets[0])
+    # Sums that fit into a cache are made twice, each of half of the people, and added up.
+    twice = pairs >= MANY_ROWS and n_items * columns < _FEW_SUMS
+    tables = [np.zeros((n_items, columns), dtype=np.int64) for _ in range(1 + twice)]
+    seen = [np.zeros(n_items, dtype=np.bool_) for _ in tables]
+
+    def add(people: slice, items: slice, number: int = 0) -> None:
+        given = *_people((offsets[people.start : people.stop + 1], ids)), read(keep), read(held[people])
+        limits = map(ctypes.c_int64, (items.start, items.stop, columns))
+        call(found.hush_add_rows, *given, *limits, read(weights), tables[number], seen[number])
+
+    everybody = slice(0, len(offsets) - 1)
+    if twice:
+        middle = int(np.searchsorted(offsets, offsets[0] + pairs // 2))
+        halves = (slice(0, middle), 0), (slice(middle, everybody.stop), 1)
+        on_two_cores(lambda half: add(half[0], slice(0, n_items), half[1]), *halves)
+        tables[0] += tables[1]
+        seen[0] |= seen[1]
+    else:
+        _by_items(lambda items: add(everybody, items), ids, n_items)
+    return tables[0], seen[0]
+
+
+def _by_items(work: Callable[[slice], None], ids: Ints, n_items: int) -> None:
+    """Do something with all items, or, where pairs are many, with two ranges of them that have half of the pairs each.
+
+    Each core passes over all pairs, and writes to the sums of its own range: there is one table of sums for both.
+    """
+    if len(ids) < MANY_ROWS:
+        work(slice(0, n_items))
+        return
+    some = np.sort(ids[:: len(ids) // _SAMPLE])
+    middle = int(some[len(some) // 2])
+    on_two_cores(work, slice(0, middle), slice(middle, n_items))
+
+
+def keep_rows(total: Int64s, wanted: Bools) -> Int64s | None:
+    """As `total[wanted]`, of rows that nobody needs any more: in their place."""
+    if (found := library()) is None or not total.flags.c_contiguous:
+        return None
     call(
-        *(found.hush_add_rows, *_people(rows), read(keep), read(held)),
-        *(ctypes.c_int64(columns), read(weights), total, seen),
+        found.hush_keep_rows, ctypes.c_int64(len(total)), read(wanted), ctypes.c_int64(total.shape[1]), _written(total)
     )
-    return total, seen
+    return total[: np.count_nonzero(wanted)]
 
 
 def weigh(weighting: Weighting, rows: tuple[Int64s, Ints], *, n_items: int, limits: tuple[int, int]) -> Int64s | None:
@@ -181,10 +248,18 @@ def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
     if (found := library()) is None:
         return None
     digests = np.empty((2, len(lengths)), dtype=np.uint64)
-    call(
-        *(found.hush_digest, ctypes.c_int64(len(lengths)), read(buffer, np.uint8), read(lengths)),
-        *(*_halves(key), digests),
-    )
+    middle = len(lengths) // 2 if len(lengths) >= MANY_ROWS else 0
+
+    def some(part: slice) -> None:
+        begun = int(lengths[: part.start].sum())
+        given = ctypes.c_int64(part.stop - part.start), read(buffer, np.uint8)[begun:], read(lengths[part])
+        call(found.hush_digest, *given, *_halves(key), digests[0][part], digests[1][part])
+
+    parts = slice(0, middle), slice(middle, len(lengths))
+    if middle:
+        on_two_cores(some, *parts)
+    else:
+        some(parts[1])
     return digests
 
 

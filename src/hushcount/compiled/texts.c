@@ -17,20 +17,47 @@ static inline uint64_t mixed(uint64_t state, uint64_t word)
     return state ^ state >> 32;
 }
 
-/* Seeded, so that nobody can make many texts fall into one slot. No answer depends on it. */
-static uint64_t hash_of(const uint8_t *text, int64_t length, uint64_t seed)
+/* Up to eight bytes as one number, different ones of one length as different numbers; what overlaps is read twice. */
+static inline uint64_t short_word(const uint8_t *text, int64_t length)
 {
-    uint64_t state = mixed(seed, (uint64_t)length), word = 0;
-    for (; length >= 8; text += 8, length -= 8) {
-        memcpy(&word, text, 8);
-        state = mixed(state, word);
+    uint32_t first, last;
+    if (length >= 4) {
+        memcpy(&first, text, 4);
+        memcpy(&last, text + length - 4, 4);
+        return (uint64_t)first << 32 | last;
     }
-    if (length > 0) {
-        word = 0;
-        memcpy(&word, text, (size_t)length);
-        state = mixed(state, word);
-    }
-    return mixed(state, seed);
+    if (length <= 0)
+        return 0;
+    return (uint64_t)text[0] << 16 | (uint64_t)text[length / 2] << 8 | text[length - 1];
+}
+
+static inline uint64_t word_at(const uint8_t *text)
+{
+    uint64_t word;
+    memcpy(&word, text, 8);
+    return word;
+}
+
+/* Whether two texts of one length are equal. Most are short: a call for each would take as long again. */
+static inline int equal(const uint8_t *one, const uint8_t *other, int64_t length)
+{
+    if (length < 8)
+        return short_word(one, length) == short_word(other, length);
+    for (int64_t place = 0; place < length - 8; place += 8)
+        if (word_at(one + place) != word_at(other + place))
+            return 0;
+    return word_at(one + length - 8) == word_at(other + length - 8);
+}
+
+/* Seeded, so that nobody can make many texts fall into one slot. No answer depends on it. */
+static inline uint64_t hash_of(const uint8_t *text, int64_t length, uint64_t seed)
+{
+    uint64_t state = mixed(seed, (uint64_t)length);
+    if (length < 8)
+        return mixed(mixed(state, short_word(text, length)), seed);
+    for (int64_t place = 0; place < length - 8; place += 8)
+        state = mixed(state, word_at(text + place));
+    return mixed(mixed(state, word_at(text + length - 8)), seed);
 }
 
 static inline uint64_t slot_of(uint64_t hash, int64_t number)
@@ -75,7 +102,7 @@ API void hush_number_texts(int64_t rows, const uint8_t *bytes, const int64_t *of
             for (; slots[place]; place = (place + 1) & mask) {
                 const int64_t known = (int64_t)(uint32_t)slots[place] - 1;
                 if (slots[place] >> 32 == hash >> 32 && edges[known + 1] - edges[known] == length &&
-                    memcmp(buffer + edges[known], text, (size_t)length) == 0) {
+                    equal(buffer + edges[known], text, length)) {
                     number = known;
                     break;
                 }
@@ -192,8 +219,10 @@ static int look(struct texts *all, int64_t low, int64_t high, int64_t depth)
             __builtin_prefetch(all->buffer + all->edges[all->order[place + ROWS]] + depth);
         const int64_t start = all->edges[all->order[place]], left = all->edges[all->order[place] + 1] - start - depth;
         uint64_t word = 0;
-        if (left > 0)
-            memcpy(&word, all->buffer + start + depth, left < 8 ? (size_t)left : 8);
+        if (left >= 8)
+            word = word_at(all->buffer + start + depth);
+        else if (left > 0)
+            memcpy(&word, all->buffer + start + depth, (size_t)left);
         all->words[place] = __builtin_bswap64(word);
         more |= left > 8;
     }
@@ -210,6 +239,19 @@ static void swap(struct texts *all, int64_t one, int64_t other)
     all->words[other] = word;
 }
 
+/* Three parts of what is from *first up to *last: words before the pivot, equal ones, and words behind it. */
+static void part(struct texts *all, uint64_t pivot, int64_t *first, int64_t *last)
+{
+    for (int64_t place = *first; place < *last;) {
+        if (all->words[place] < pivot)
+            swap(all, (*first)++, place++);
+        else if (all->words[place] > pivot)
+            swap(all, place, --*last);
+        else
+            place++;
+    }
+}
+
 /* Quicksort by words in three parts (Bentley and Sedgewick 1997), the pivot by chance, so that no order is a bad one.
  * The texts from `low` up to `high` agree in what is before `depth`; `more` says whether any goes on behind its word. */
 static void sort_words(struct texts *all, int64_t low, int64_t high, int64_t depth, int more)
@@ -218,14 +260,7 @@ static void sort_words(struct texts *all, int64_t low, int64_t high, int64_t dep
         all->chance = mixed(all->chance, (uint64_t)high);
         const uint64_t pivot = all->words[low + (int64_t)(all->chance % (uint64_t)(high - low))];
         int64_t first = low, last = high;
-        for (int64_t place = low; place < last;) {
-            if (all->words[place] < pivot)
-                swap(all, first++, place++);
-            else if (all->words[place] > pivot)
-                swap(all, place, --last);
-            else
-                place++;
-        }
+        part(all, pivot, &first, &last);
         if (more && first == low && last == high) {
             /* Nothing was told apart: no call within a call, however long they go on alike. */
             depth += 8;
@@ -249,13 +284,51 @@ static void sort_words(struct texts *all, int64_t low, int64_t high, int64_t dep
     sort_few(all, low, high);
 }
 
-API void hush_sort_texts(int64_t texts, const uint8_t *buffer, const int64_t *edges, uint64_t seed, int32_t *order,
-                         uint64_t *words)
+/* Begin to sort: whatever stands before found[0] in the order comes before whatever stands from there on, and both
+ * sides can be sorted by themselves, from depth found[1] on, with found[2] as `more`. */
+API void hush_part_texts(int64_t texts, const uint8_t *buffer, const int64_t *edges, int32_t *order, uint64_t *words,
+                         int64_t *found)
 {
-    struct texts all = {buffer, edges, order, words, seed};
+    struct texts all = {buffer, edges, order, words, 0};
     for (int64_t text = 0; text < texts; text++)
         order[text] = (int32_t)text;
-    sort_words(&all, 0, texts, 0, look(&all, 0, texts, 0));
+    int64_t depth = 0, first = 0, last = texts;
+    int more = look(&all, 0, texts, 0);
+    while (texts > ROWS) {
+        /* The middle one of a few, which are sorted by insertion. */
+        uint64_t some[2 * AHEAD];
+        for (int64_t number = 0; number < 2 * AHEAD; number++) {
+            const uint64_t word = words[texts / (2 * AHEAD) * number + texts % (2 * AHEAD) * number / (2 * AHEAD)];
+            int64_t place = number;
+            for (; place > 0 && some[place - 1] > word; place--)
+                some[place] = some[place - 1];
+            some[place] = word;
+        }
+        part(&all, some[AHEAD], &first, &last);
+        if (!more || first > 0 || last < texts)
+            break;
+        depth += 8;
+        more = look(&all, 0, texts, depth);
+    }
+    found[0] = texts / 2 - first < last - texts / 2 ? first : last;
+    found[1] = depth;
+    found[2] = more;
+}
+
+/* Sort the places from `low` up to `high`; the length of each, and where each text stands. */
+API void hush_sort_texts(int64_t low, int64_t high, const uint8_t *buffer, const int64_t *edges, uint64_t seed,
+                         int32_t *order, uint64_t *words, const int64_t *found, int64_t *lengths, int32_t *places)
+{
+    struct texts all = {buffer, edges, order, words, seed};
+    sort_words(&all, low, high, found[1], found[2] != 0);
+    for (int64_t place = low; place < high; place++) {
+        if (place + ROWS < high) {
+            __builtin_prefetch(edges + order[place + ROWS]);
+            __builtin_prefetch(places + order[place + ROWS], 1);
+        }
+        lengths[place] = edges[order[place] + 1] - edges[order[place]];
+        places[order[place]] = (int32_t)place;
+    }
 }
 
 /* Where each of some texts stands among others that are in order; -1 where it is not. */
@@ -279,17 +352,30 @@ API void hush_find_texts(int64_t sought, const uint8_t *bytes, const int64_t *st
     }
 }
 
-/* Texts in an order, one behind the other; new_edges[0] is zero. */
-API void hush_lay_texts(int64_t texts, const uint8_t *buffer, const int64_t *edges, const int32_t *order, uint8_t *laid,
-                        int64_t *new_edges)
+/* Texts in an order, from place `low` up to `high`, each where it begins by the new edges. */
+API void hush_lay_texts(int64_t low, int64_t high, const uint8_t *buffer, const int64_t *edges, const int32_t *order,
+                        const int64_t *new_edges, uint8_t *laid)
 {
-    for (int64_t place = 0; place < texts; place++) {
-        if (place + 2 * ROWS < texts)
+    for (int64_t place = low; place < high; place++) {
+        if (place + 2 * ROWS < high)
             __builtin_prefetch(edges + order[place + 2 * ROWS]);
-        if (place + ROWS < texts)
+        if (place + ROWS < high)
             __builtin_prefetch(buffer + edges[order[place + ROWS]]);
-        const int64_t start = edges[order[place]], length = edges[order[place] + 1] - start;
-        memcpy(laid + new_edges[place], buffer + start, (size_t)length);
-        new_edges[place + 1] = new_edges[place] + length;
+        memcpy(laid + new_edges[place], buffer + edges[order[place]], (size_t)(new_edges[place + 1] - new_edges[place]));
+    }
+}
+
+/* Texts that are wanted, one behind the other; new_edges[0] is zero. Neighbours are copied together. */
+API void hush_keep_texts(int64_t texts, const uint8_t *wanted, const uint8_t *buffer, const int64_t *edges,
+                         uint8_t *kept, int64_t *new_edges)
+{
+    int64_t number = 0;
+    for (int64_t text = 0; text < texts; text++) {
+        if (!wanted[text])
+            continue;
+        const int64_t first = text, begun = new_edges[number];
+        for (; text < texts && wanted[text]; text++, number++)
+            new_edges[number + 1] = begun + edges[text + 1] - edges[first];
+        memcpy(kept + begun, buffer + edges[first], (size_t)(edges[text] - edges[first]));
     }
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled import passes
+from hushcount.compiled.cores import on_two_cores
 from hushcount.compiled.passes import Uint64s, call, read
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import Bytes, SortedTexts, Texts
@@ -18,6 +20,8 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 # So many values at the most: the number of each, and one more, fits into half of a slot.
 _MOST = 2**31 - 2
 _FEW, _FEW_BYTES = 1 << 15, 1 << 20
+# From so many texts on they are sorted by two cores.
+_MANY = 1 << 17
 
 
 class _Numbered:
@@ -89,12 +93,34 @@ class NumberedTexts(_Numbered):
     def in_order(self) -> tuple[SortedTexts, Int32s]:
         """All texts in their order, and where each number stands in it."""
         order, places = np.empty((2, len(self)), dtype=np.int32)
-        laid, edges = np.empty(int(self._edges[len(self)]), dtype=np.uint8), np.zeros(len(self) + 1, dtype=np.int64)
-        given = ctypes.c_int64(len(self)), self._buffer, self._edges
-        call(_code().hush_sort_texts, *given, self._seed, order, np.empty(len(self), dtype=np.uint64))
-        call(_code().hush_lay_texts, *given, order, laid, edges)
-        places[order] = np.arange(len(self), dtype=np.int32)
+        edges, words = np.zeros(len(self) + 1, dtype=np.int64), np.empty(len(self), dtype=np.uint64)
+        given, found = (self._buffer, self._edges), np.empty(3, dtype=np.int64)
+        call(_code().hush_part_texts, ctypes.c_int64(len(self)), *given, order, words, found)
+        middle = int(found[0])
+
+        def sort(part: slice) -> None:
+            ends = ctypes.c_int64(part.start), ctypes.c_int64(part.stop)
+            call(_code().hush_sort_texts, *ends, *given, self._seed, order, words, found, edges[1:], places)
+
+        def lay(part: slice) -> None:
+            ends = ctypes.c_int64(part.start), ctypes.c_int64(part.stop)
+            call(_code().hush_lay_texts, *ends, *given, order, edges, laid)
+
+        _in_two(sort, middle, len(self))
+        np.cumsum(edges, out=edges)
+        laid = np.empty(int(edges[-1]), dtype=np.uint8)
+        _in_two(lay, middle, len(self))
         return SortedTexts(laid, edges), places
+
+
+def _in_two(work: Callable[[slice], None], middle: int, texts: int) -> None:
+    """Do something with the texts up to a middle and with those behind it, on two cores where they are many."""
+    parts = slice(0, middle), slice(middle, texts)
+    if texts < _MANY:
+        for part in parts:
+            work(part)
+    else:
+        on_two_cores(work, *parts)
 
 
 class NumberedIntegers(_Numbered):
@@ -134,6 +160,17 @@ def places_of(buffer: Bytes, edges: Int64s, among: SortedTexts) -> Int64s | None
         *(ctypes.c_int64(len(among)), read(among.buffer), read(among.edges), places),
     )
     return places
+
+
+def those(texts: SortedTexts, wanted: npt.NDArray[np.bool_]) -> SortedTexts:
+    """A choice of them, still in one buffer: as `SortedTexts.those`, by machine code where there is some."""
+    if (found := passes.library()) is None or bool(wanted.all()):
+        return texts.those(wanted)
+    edges = np.zeros(int(np.count_nonzero(wanted)) + 1, dtype=np.int64)
+    kept = np.empty(len(texts.buffer), dtype=np.uint8)
+    given = ctypes.c_int64(len(texts)), read(wanted), read(texts.buffer), read(texts.edges)
+    call(found.hush_keep_texts, *given, kept, edges)
+    return SortedTexts(kept[: edges[-1]], edges)
 
 
 def _code() -> Any:  # noqa: ANN401 (of ctypes, which has no types of its own)

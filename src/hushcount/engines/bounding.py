@@ -45,6 +45,12 @@ def _keep_allowed_in_numpy(offsets: Int64s, ids: _Int32s, *, allowed: _Bools, ke
     return held
 
 
+def keep_ids(ids: _Int32s, keep: _Bools, numbers: _Int32s, *, kept: _Int32s) -> None:
+    """Write the numbers of the kept ids to `kept`, which has room for exactly these."""
+    if not passes.keep_ids(ids, keep, numbers, kept=kept):
+        kept[:] = numbers.take(ids[keep])
+
+
 def count_wanted(ids: _Int32s, wanted: _Bools) -> int:
     """How many pairs have one of the wanted items."""
     found = passes.count_wanted(ids, wanted)
@@ -53,6 +59,11 @@ def count_wanted(ids: _Int32s, wanted: _Bools) -> int:
 
 def items_of(offsets: Int64s, ids: _Int32s, *, people: Int64s, n_items: int) -> _Bools:
     """Which items some people hold, allowed or not."""
+    found = passes.items_of((offsets, ids), people, n_items=n_items)
+    return _items_of_in_numpy(offsets, ids, people=people, n_items=n_items) if found is None else found
+
+
+def _items_of_in_numpy(offsets: Int64s, ids: _Int32s, *, people: Int64s, n_items: int) -> _Bools:
     found = np.zeros(n_items, dtype=np.bool_)
     for part in pieces(offsets[people + 1] - offsets[people]):
         found[ids[places(offsets, people[part])[1]]] = True

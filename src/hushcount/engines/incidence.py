@@ -17,13 +17,16 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled import passes
 from hushcount.compiled import texts as compiled
+from hushcount.compiled.cores import MANY_ROWS
+from hushcount.compiled.texts import those
 from hushcount.engines import bounding, clipping
 from hushcount.engines.hashing import role_keys
 from hushcount.engines.portions import Bools, Portion, Users, added_up, hashed
@@ -60,11 +63,13 @@ class MemoryIncidence:
         portions: everybody with their items, each person in one portion; one portion at least. They may be read from
             a disk one after the other: no more than one is needed at a time, but for `lists`.
         people: how many people there are.
+        narrow: at most one list of items, and who has what of them alone; see `_narrowed`.
     """
 
     items: SortedTexts
     portions: Sequence[Portion]
     people: int
+    narrow: list[tuple[frozenset[str], MemoryIncidence]] = field(default_factory=list, repr=False, compare=False)
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
@@ -84,7 +89,7 @@ class MemoryIncidence:
             return steps
 
         total, seen = self._added(rule.bound, table)
-        return WeightedHistogram(items=self.items.those(seen), weights=total[seen, 0], unit=unit)
+        return WeightedHistogram(items=those(self.items, seen), weights=_rows(total, seen)[:, 0], unit=unit)
 
     def sums(self, rule: LengthWeights) -> SummedItems:
         """Sums of what everyone adds after bounding, in text order."""
@@ -94,12 +99,12 @@ class MemoryIncidence:
         if self.people * int(weights.max()) >= LARGEST:
             raise InvalidInput("sums of such weights could reach 2^62 for this many people; use smaller ones")
         total, seen = self._added(rule.bound, lambda _: weights)
-        return SummedItems(items=self.items.those(seen), sums=total if bool(seen.all()) else total[seen])
+        return SummedItems(items=those(self.items, seen), sums=_rows(total, seen))
 
     def counts(self, bound: Bound) -> Histogram:
         """How many people hold each item after bounding, in text order. Always complete."""
         total, seen = self._added(bound, lambda held: np.ones((int(held.max(initial=0)) + 1, 1), dtype=np.int64))
-        return Histogram(items=self.items.those(seen), counts=total[seen, 0], complete=True)
+        return Histogram(items=those(self.items, seen), counts=_rows(total, seen)[:, 0], complete=True)
 
     def lists(self, bound: Bound, order: Literal["key", "frequency"]) -> UserLists:
         """Bounded lists of all who keep an item, in text order, or ("frequency") each person's most frequent first."""
@@ -164,20 +169,38 @@ class MemoryIncidence:
 
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
-        tables = clipping.segments(ranked, clips, _ranks(ranked, self.items), unit=unit)
-        return added_up(portion.losses(tables) for portion in self.portions)
+        few = self._narrowed(ranked.items)
+        tables = clipping.segments(ranked, clips, _ranks(ranked, few.items), unit=unit)
+        return added_up(portion.losses(tables) for portion in few.portions)
 
     def clipped(self, ranked: Ranked, clip: Clip) -> Int64s:
         """For each of the first ranked items, the sum of what people add to it under a clip."""
         clipping.check_clip(ranked, clip)
         clipping.check_sums(ranked, self.people)
-        ranks = _ranks(ranked, self.items)
+        few = self._narrowed(ranked.items)
+        ranks = _ranks(ranked, few.items)
         counts = (ranks >= 0) & (ranks < clip.first)
         amplitudes = np.where(counts, ranked.amplitudes[ranks], 0)
-        total = added_up(portion.clipped(amplitudes, clip.radius) for portion in self.portions)
+        total = added_up(portion.clipped(amplitudes, clip.radius) for portion in few.portions)
         sums = np.zeros(clip.first, dtype=np.int64)
         sums[ranks[counts]] = total[counts]
         return sums
+
+    def _narrowed(self, listed: Items) -> MemoryIncidence:
+        """Where pairs are many and in memory: those of the listed items alone, kept for as long as the list is this.
+
+        Of millions of items few are listed: then what is looked up for each pair stays in a cache.
+        """
+        if isinstance(self.portions, tuple) and len(self.portions) == 1 and len(self.portions[0].ids) >= MANY_ROWS:
+            names = frozenset(listed.tolist())
+            if not self.narrow or self.narrow[0][0] != names:
+                self.narrow.clear()
+                wanted = _on(listed, self.items)
+                portion = self.portions[0].narrowed(wanted)
+                few = replace(self, items=those(self.items, wanted), portions=(portion,), narrow=[])
+                self.narrow.append((names, few))
+            return self.narrow[0][1]
+        return self
 
     def largest(self, top: int) -> Histogram:
         """People per item, nobody bounded: the `top` largest counts, ties by item."""
@@ -247,6 +270,14 @@ def encoded_incidence(*, items: Items, offsets: Int64s, ids: _Integers, users: C
     if len(person) != n_people or len(people) != n_people or len(things) != len(items) or bool(np.any(item < 0)):
         raise InvalidInput("users and items must be known and distinct, with one user for each list")
     return _deduplicated(people, things, np.repeat(person, np.diff(offsets)), item[ids])
+
+
+def _rows(total: Int64s, wanted: Bools) -> Int64s:
+    """Rows of sums that are wanted; the others are gone."""
+    if bool(wanted.all()):
+        return total
+    found = passes.keep_rows(total, wanted)
+    return total[wanted] if found is None else found
 
 
 def _ranks(ranked: Ranked, items: SortedTexts) -> Int64s:

@@ -8,27 +8,24 @@ incidence.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.cores import MANY_ROWS, on_two_cores
+from hushcount.compiled.passes import once
 from hushcount.compiled.segments import Segments
 from hushcount.engines import bounding, clipping
 from hushcount.engines.hashing import Role, role_seed
 from hushcount.engines.xxh64 import hash_integers, hash_texts, item_words, person_starts
 from hushcount.model.inputs import Bound, Int64s
-from hushcount.model.texts import SortedTexts, Texts
+from hushcount.model.texts import SortedTexts, Texts, edges_of
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Users: TypeAlias = Texts | Int64s
 _T = TypeVar("_T")
-# From here on a second core saves more than it costs to ask it.
-_MANY_PAIRS = 1_000_000
-# Sums of more cells than this are made by one core: a second one would need as many of its own.
-_MANY_CELLS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,17 +68,33 @@ class Portion:
 
     def added(self, keep: Bools, held: Int64s, weights: Int64s, *, n_items: int) -> tuple[Int64s, Bools]:
         """For each item the sum of the rows of `weights` for how many items each of its people holds; who is seen."""
-        found = self.in_halves(
-            lambda part, rows: bounding.add_rows(
-                rows, self.ids, keep=keep, held=held[part], weights=weights, n_items=n_items
-            ),
-            halved=n_items * weights.shape[1] < _MANY_CELLS,
-        )
-        return added_up(sums for sums, _ in found), np.logical_or.reduce([seen for _, seen in found])
+        return bounding.add_rows(self.offsets, self.ids, keep=keep, held=held, weights=weights, n_items=n_items)
 
     def among(self, wanted: Bools) -> int:
         """How many pairs have one of the wanted items."""
         return sum(self.in_halves(lambda _, rows: bounding.count_wanted(self.ids[rows[0] : rows[-1]], wanted)))
+
+    def narrowed(self, wanted: Bools) -> Portion:
+        """The people who have some of the wanted items, with these alone, which are numbered among themselves."""
+        keep = np.empty(len(self.ids), dtype=np.bool_)
+        held = np.concatenate(
+            self.in_halves(lambda _, rows: bounding.keep_allowed(rows, self.ids, allowed=wanted, keep=keep))
+        )
+        edges, people = edges_of(held), np.flatnonzero(held)
+        numbers = np.cumsum(wanted, dtype=np.int32) - np.int32(1)
+        ids = np.empty(int(edges[-1]), dtype=np.int32)
+
+        def number(part: slice, rows: Int64s) -> None:
+            pairs = slice(rows[0], rows[-1])
+            bounding.keep_ids(self.ids[pairs], keep[pairs], numbers, kept=ids[edges[part.start] : edges[part.stop]])
+
+        self.in_halves(number)
+        return Portion(
+            users=self.users.taken(people) if isinstance(self.users, Texts) else self.users[people],
+            offsets=np.append(edges[people], edges[-1:]),
+            ids=ids,
+            times=once(len(ids)) if self.times.strides == (0,) else self.times[keep],
+        )
 
     def losses(self, tables: Segments) -> Int64s:
         """What each clip takes away."""
@@ -89,25 +102,20 @@ class Portion:
 
     def clipped(self, amplitudes: Int64s, radius: int) -> Int64s:
         """For each item the sum of what people add to it under a clip."""
-        return added_up(
-            self.in_halves(
-                lambda _, rows: clipping.clipped(rows, self.ids, amplitudes, radius=radius),
-                halved=len(amplitudes) < _MANY_CELLS,
-            )
-        )
+        halves = self.in_halves(lambda _, rows: clipping.clipped(rows, self.ids, amplitudes, radius=radius))
+        return added_up(halves)
 
-    def in_halves(self, work: Callable[[slice, Int64s], _T], *, halved: bool = True) -> list[_T]:
+    def in_halves(self, work: Callable[[slice, Int64s], _T]) -> list[_T]:
         """Do something with all people, given their offsets: at once, or two halves on two cores where pairs are many.
 
-        NumPy and C let go of the interpreter's lock, and what is written for one person concerns nobody else.
+        What is written for one person concerns nobody else.
         """
         everybody = len(self.offsets) - 1
-        if len(self.ids) < _MANY_PAIRS or not halved:
+        if len(self.ids) < MANY_ROWS:
             return [work(slice(0, everybody), self.offsets)]
         middle = int(np.searchsorted(self.offsets, len(self.ids) // 2))
-        halves = (slice(0, middle), slice(middle, everybody))
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            return list(pool.map(work, halves, (self.offsets[: middle + 1], self.offsets[middle:])))
+        halves = slice(0, middle), slice(middle, everybody)
+        return list(on_two_cores(lambda part: work(part, self.offsets[part.start : part.stop + 1]), *halves))
 
 
 def added_up(parts: Iterable[Int64s]) -> Int64s:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hushcount.compiled.passes import once
 from hushcount.engines.portions import Portion, Users
+from hushcount.errors import UnreadableSource
 from hushcount.model.texts import Texts
 
 
@@ -23,14 +24,15 @@ class StoredPortions(Sequence[Portion]):
     """
 
     def __init__(self, folder: Path, portions: Iterable[Portion]) -> None:
-        self._folder, self._stored, self.people = folder, 0, 0
+        self._folder, self.people = folder, 0
+        # Of each portion what its arrays are called: none may be missing later.
+        self._names = list[tuple[str, ...]]()
         for portion in portions:
             self._store(portion)
-            self._stored += 1
             self.people += len(portion.users)
 
     def __len__(self) -> int:
-        return self._stored
+        return len(self._names)
 
     @overload
     def __getitem__(self, number: int) -> Portion: ...
@@ -43,7 +45,7 @@ class StoredPortions(Sequence[Portion]):
             return [self[one] for one in range(*number.indices(len(self)))]
         if not 0 <= number < len(self):
             raise IndexError(number)
-        found = {path.stem: np.load(path) for path in (self._folder / str(number)).iterdir()}
+        found = self._load(number)
         users: Users = found["users"]
         if "edges" in found:
             users = Texts(found["users"], found["edges"])
@@ -59,7 +61,21 @@ class StoredPortions(Sequence[Portion]):
         # One number stands for all where nothing is repeated.
         if portion.times.strides != (0,):
             arrays["times"] = portion.times
-        place = self._folder / str(self._stored)
+        place = self._folder / str(len(self))
         place.mkdir(parents=True)
         for name, values in arrays.items():
             np.save(place / f"{name}.npy", values)
+        self._names.append(tuple(arrays))
+
+    def _load(self, number: int) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a portion; where one cannot be read whole, say so without the system's own words."""
+        try:
+            place = self._folder / str(number)
+            return {name: np.load(place / f"{name}.npy") for name in self._names[number]}
+        except (OSError, EOFError, ValueError, MemoryError) as error:
+            kind = type(error).__name__
+        # Raised outside the handler: what it handled names a place, or quotes bytes.
+        raise UnreadableSource(
+            "rows that were put on the disk for this question cannot be read back whole: the temporary directory was "
+            f"emptied, its disk failed, or memory ran out; see to it, and ask once more ({kind})"
+        )

@@ -9,6 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.cores import on_two_cores
+from hushcount.model.inputs import Int64s
 from hushcount.noise import uniform
 from hushcount.noise.enclosures import Interval
 from hushcount.noise.source import Draws
@@ -20,6 +22,8 @@ Judge: TypeAlias = Callable[[int, int], Interval]
 # The filter trusts a double-precision probability to this relative error and this absolute error.
 RELATIVE = 2.0**-36
 ABSOLUTE = 2.0**-60
+# So many rows are tossed together.
+_ROWS = 1 << 16
 
 
 def accept(draws: Draws, probability: Floats, judge: Judge, *, number: int = 0) -> Bools:
@@ -51,6 +55,26 @@ def accept_likely(
     accepted = np.zeros(len(draws), dtype=np.bool_)
     accepted[rows] = some(rows)
     return accepted
+
+
+def in_pieces(draws: Draws, values: Int64s, toss: Callable[[Draws, Int64s], Bools]) -> Bools:
+    """Toss the coins of many rows, some after the other and on two cores: no coin depends on another row.
+
+    What is worked out for the rows of a piece stays in a core's cache, where all rows together would fill memory with
+    ten numbers for each.
+    """
+    if len(draws) <= _ROWS:
+        return toss(draws, values)
+    tossed = np.empty(len(draws), dtype=np.bool_)
+
+    def some(rows: range) -> None:
+        for first in rows[::_ROWS]:
+            piece = np.arange(first, min(first + _ROWS, rows.stop))
+            tossed[first : first + len(piece)] = toss(draws.at(piece), values[first : first + len(piece)])
+
+    middle = len(draws) // 2
+    on_two_cores(some, range(middle), range(middle, len(draws)))
+    return tossed
 
 
 def _below(draws: Draws, row: int, number: int, judge: Judge) -> bool:

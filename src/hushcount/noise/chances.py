@@ -13,7 +13,7 @@ import numpy as np
 
 from hushcount.errors import InvalidInput
 from hushcount.model.inputs import Int64s
-from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely
+from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely, in_pieces
 from hushcount.noise.coins import KearnsSaul, most_likely
 from hushcount.noise.enclosures import Interval
 from hushcount.noise.source import Draws
@@ -64,6 +64,9 @@ class Ladders:
 
     def toss(self, draws: Draws, weights: Int64s) -> Bools:
         """For each row of weights, exactly Bernoulli(the largest of its chances)."""
+        return in_pieces(draws, weights, self._toss)
+
+    def _toss(self, draws: Draws, weights: Int64s) -> Bools:
         by_table, curve = self.by_table(weights), self._curve
         gap = (curve.threshold - weights[:, -1] / curve.unit) / curve.scale
         cut, scale = Fraction(self.threshold), Fraction(self.stddev)

@@ -17,7 +17,7 @@ import numpy as np
 
 from hushcount.model.inputs import Int64s
 from hushcount.noise import enclosures, steepest
-from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely
+from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely, in_pieces
 from hushcount.noise.source import Draws
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)
@@ -105,6 +105,10 @@ class KearnsSaul:
 
 def toss(draws: Draws, values: Int64s, law: Threshold) -> Bools:
     """For each integer value, exactly Bernoulli(P[value / unit + noise > threshold])."""
+    return in_pieces(draws, values, lambda some, few: _toss(some, few, law))
+
+
+def _toss(draws: Draws, values: Int64s, law: Threshold) -> Bools:
     scale, cut = Fraction(law.scale), Fraction(law.threshold)
     gap = (law.threshold - values / law.unit) / law.scale
 

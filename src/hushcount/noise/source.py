@@ -127,7 +127,7 @@ class _MasterKey:
         return ItemKeys(items, siphash.digest_slices(key, buffer, lengths))
 
     def item_draws(self, purpose: str, keys: ItemKeys) -> Draws:
-        return _ItemDraws(siphash.started(self._derive("items", purpose)[: siphash.KEY_BYTES], keys.digests))
+        return _ItemDraws(self._derive("items", purpose)[: siphash.KEY_BYTES], keys.digests)
 
     def draws(self, purpose: str, rows: int) -> Draws:
         return _StreamDraws(self._derive("stream", purpose), rows)
@@ -182,21 +182,25 @@ def _framed(*parts: str) -> bytes:
 
 
 class _ItemDraws:
-    def __init__(self, state: siphash.State) -> None:
-        self._state = state
+    """Of so many items that are tossed in pieces, the states of a few are held at a time: each is made when needed."""
+
+    def __init__(self, key: bytes, digests: siphash.Words) -> None:
+        self._key, self._digests = key, digests
+        self._state: siphash.State | None = None
 
     def __len__(self) -> int:
-        return len(self._state[0])
+        return len(self._digests[0])
 
     def words(self, counter: int) -> siphash.Words:
+        if self._state is None:
+            self._state = siphash.started(self._key, self._digests)
         return siphash.words(self._state, counter)
 
     def word(self, row: int, counter: int) -> int:
         return int(self.at(np.array([row])).words(counter)[0])
 
     def at(self, rows: RowNumbers) -> Draws:
-        v0, v1, v2, v3 = (part[rows] for part in self._state)
-        return _ItemDraws((v0, v1, v2, v3))
+        return _ItemDraws(self._key, self._digests[:, rows])
 
 
 class _StreamDraws:

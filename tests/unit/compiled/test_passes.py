@@ -7,6 +7,7 @@ import itertools
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from importlib.util import module_from_spec, spec_from_file_location
 from unittest.mock import patch
 
@@ -15,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hushcount.compiled import lists as compiled_lists
 from hushcount.compiled import passes
 from hushcount.compiled.segments import Segments
-from hushcount.engines import bounding, clipping, xxh64
-from hushcount.engines.duckdb import pairs
+from hushcount.engines import bounding, clipping, pairs, xxh64
 from hushcount.mechanisms.weighting import kernels
 from hushcount.noise import siphash
 from tests.architecture.sources import ROOT
@@ -106,9 +107,10 @@ def test_clipped_sums(lists, amplitudes, radius):
         st.lists(ALIKE | WORDS, min_size=12, max_size=12), st.lists(ALIKE | WORDS, min_size=ITEMS, max_size=ITEMS)
     ),
     weights=st.lists(st.tuples(st.integers(0, 2**50), st.integers(0, 9)), min_size=ITEMS + 1, max_size=ITEMS + 1),
+    cores=st.sampled_from(["one", "two, by people", "two, by items"]),
 )
-def test_bounded_lists(lists, barred, limit, hashes, weights):
-    """Which pairs stay, equal hashes included, how many each person has, and what they add up to."""
+def test_bounded_lists(lists, barred, limit, hashes, weights, cores):
+    """Which pairs stay, equal hashes included, how many each has, and what they add up to, on one core and on two."""
     offsets, ids = rows(lists)
     allowed = np.array([item not in barred for item in range(ITEMS)])
     people = np.array(hashes[0], dtype=np.uint64)[: len(lists)]
@@ -124,7 +126,12 @@ def test_bounded_lists(lists, barred, limit, hashes, weights):
         )
         return keep, held, total, seen
 
-    assert same(bounded)
+    with (
+        patch.object(passes, "MANY_ROWS", 10**6 if cores == "one" else 1),
+        patch.object(passes, "_FEW_SUMS", 10**6 if cores == "two, by people" else 0),
+        patch.object(passes, "_SAMPLE", 1),
+    ):
+        assert same(bounded)
 
 
 @given(ids=st.lists(st.integers(0, ITEMS - 1), max_size=40), wanted=st.sets(st.integers(0, ITEMS - 1)))
@@ -134,6 +141,30 @@ def test_wanted_pairs(ids, wanted):
     found, plain = both(lambda: bounding.count_wanted(np.array(ids, dtype=np.int32), listed))
 
     assert found == plain == sum(item in wanted for item in ids)
+
+
+@given(
+    lists=LISTS,
+    who=st.lists(st.integers(0, 11), max_size=6),
+    columns=st.integers(1, 3),
+    wanted=st.sets(st.integers(0, 11)),
+)
+def test_chosen_items_ids_and_rows(lists, who, columns, wanted):
+    """Items of some people, ids by other numbers, and rows of sums that are moved together."""
+    offsets, ids = rows(lists)
+    people = np.array([one for one in who if one < len(lists)], dtype=np.int64)
+    listed = np.array([item in wanted for item in range(ITEMS)])
+    total = np.arange(ITEMS * columns).reshape(ITEMS, columns)
+
+    def numbered():
+        keep = listed[ids]
+        kept = np.empty(np.count_nonzero(keep), dtype=np.int32)
+        bounding.keep_ids(ids, keep, np.arange(ITEMS, dtype=np.int32)[::-1].copy(), kept=kept)
+        return kept
+
+    assert same(lambda: bounding.items_of(offsets, ids, people=people, n_items=ITEMS))
+    assert same(numbered)
+    assert passes.keep_rows(total.copy(), listed).tolist() == total[listed].tolist()
 
 
 def test_a_part_of_the_people():
@@ -153,26 +184,82 @@ def test_sequential_weightings(lists, cutoff, budget, kernel):
 
 
 @given(
-    rows=st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 6)), max_size=40),
-    cap=st.integers(1, 4),
-    width=st.sampled_from([1, 7, 8]),
+    rows=st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 6)), max_size=40), width=st.sampled_from([1, 7, 8])
 )
-def test_encoded_pairs(rows, cap, width):
+def test_encoded_pairs(rows, width):
     """With repeats and without, of one item and of many, and of nobody."""
     keys = np.sort(np.array([(one << pairs.item_bits(width)) + item % width for one, item in rows], dtype=np.int64))
 
-    assert same(lambda: pairs.count_keys(keys, cap=cap, width=width))
     assert same(lambda: pairs.split_keys(keys, width=width))
 
 
-@given(texts=st.lists(st.binary(max_size=80), max_size=20), seed=WORDS, key=st.binary(min_size=16, max_size=16))
-def test_keyed_hashes(texts, seed, key):
-    """Of texts of every length up to several stripes, one behind the other."""
+@given(
+    batches=st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, ITEMS - 1)), max_size=99), max_size=4),
+    places=st.permutations(range(ITEMS)),
+    many=st.booleans(),
+)
+def test_lists_of_rows(batches, places, many):
+    """Rows in any order, in any batches, on one core and on two: the lists that Python makes of them."""
+    held = Counter((one, places[item]) for batch in batches for one, item in batch)
+
+    def lists():
+        keys = [np.array([(one << 32) + item for one, item in batch], dtype=np.int64) for batch in batches]
+        return pairs.split_rows(keys, np.array(places, dtype=np.int32), people=12)
+
+    with patch.object(compiled_lists, "MANY_ROWS", 0 if many else 10**6):
+        assert same(lists)
+        people, offsets, ids, times = lists()
+    listed = np.repeat(people, np.diff(offsets)).tolist(), ids.tolist(), times.tolist()
+    assert list(zip(*listed, strict=True)) == [(*pair, held[pair]) for pair in sorted(held)]
+
+
+@pytest.mark.parametrize("shape", ["ascending", "descending", "alike", "any"])
+def test_a_long_list(shape):
+    """Of one person, longer than what is sorted by insertion, whatever its order."""
+    made = {"ascending": range(5000), "descending": range(5000)[::-1], "alike": [7] * 5000}
+    items = np.array(made.get(shape, np.random.default_rng(3).integers(0, 5000, 5000)), dtype=np.int64)
+    _, offsets, ids, times = pairs.split_rows([items], np.arange(5000, dtype=np.int32), people=1)
+    distinct, often = np.unique(items, return_counts=True)
+
+    assert (offsets.tolist(), ids.tolist(), times.tolist()) == ([0, len(ids)], distinct.tolist(), often.tolist())
+
+
+def test_people_whose_numbers_are_far_apart_need_no_table():
+    """Rows are sorted instead: a table of all numbers would not fit into memory."""
+    keys = [np.array([(2**31 - 2 << 32) + 1, 0, 2**31 - 2 << 32], dtype=np.int64)]
+    with patch.object(compiled_lists, "split_rows", side_effect=MemoryError):
+        people, offsets, ids, _ = pairs.split_rows(keys, np.array([1, 0], dtype=np.int32), people=2**31)
+
+    assert (people.tolist(), offsets.tolist(), ids.tolist()) == ([0, 2**31 - 2], [0, 1, 3], [1, 0, 1])
+
+
+@given(
+    pairs_of=st.lists(st.tuples(st.integers(0, ITEMS - 1), st.integers(1, 6)), min_size=1, max_size=40),
+    cap=st.integers(1, 4),
+    many=st.booleans(),
+)
+def test_counted_pairs(pairs_of, cap, many):
+    """Up to a cap, on one core and on two, whether times are listed or one number stands for all."""
+    ids, times = (np.array(column) for column in zip(*pairs_of, strict=True))
+    with patch.object(passes, "MANY_ROWS", 0 if many else 10**6), patch.object(passes, "_SAMPLE", 1):
+        assert same(lambda: pairs.count_pairs(ids.astype(np.int32), times, cap=cap, width=ITEMS))
+        assert same(lambda: pairs.count_pairs(ids.astype(np.int32), passes.once(len(ids)), cap=cap, width=ITEMS))
+
+
+@given(
+    texts=st.lists(st.binary(max_size=80), max_size=20),
+    seed=WORDS,
+    key=st.binary(min_size=16, max_size=16),
+    many=st.booleans(),
+)
+def test_keyed_hashes(texts, seed, key, many):
+    """Of texts of every length up to several stripes, one behind the other, on one core and on two."""
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     buffer = np.frombuffer(b"".join(texts), dtype=np.uint8)
 
     assert same(lambda: xxh64.hash_texts(buffer, np.cumsum(lengths) - lengths, lengths, seed=seed))
-    assert same(lambda: siphash.digest_slices(key, buffer, lengths))
+    with patch.object(passes, "MANY_ROWS", 1 if many else 10**6):
+        assert same(lambda: siphash.digest_slices(key, buffer, lengths))
 
 
 @given(key=st.binary(min_size=16, max_size=16), blocks=st.lists(st.tuples(WORDS, WORDS), max_size=20))

@@ -59,8 +59,10 @@ def test_texts_are_sorted_by_code_points(words):
 
 
 @pytest.mark.parametrize("shape", ["alike", "one begins the other", "numbers"])
-def test_many_texts_are_sorted(shape):
-    """Thousands that differ late, that begin one another, or that are spread evenly."""
+@pytest.mark.parametrize("many", [0, 1 << 20])
+def test_many_texts_are_sorted(monkeypatch, shape, many):
+    """Thousands that differ late, that begin one another, or that are spread evenly; by two cores and by one."""
+    monkeypatch.setattr(texts, "_MANY", many)
     made = {
         "alike": [f"{'x' * 1000}{n:05d}" for n in range(3000)],
         "one begins the other": ["ab" * n for n in range(2000)],
@@ -81,6 +83,18 @@ def test_integers_are_numbered_as_they_are_met(values):
 
     assert numbers.tolist() == [met.index(value) for value in values]
     assert table.all().tolist() == met
+
+
+@given(words=st.sets(TEXTS, max_size=40), chance=st.randoms(use_true_random=False))
+def test_a_choice_of_texts(words, chance):
+    """Neighbours, single ones, none and all: as they are chosen without machine code."""
+    all_texts = in_order(sorted(words))
+    wanted = np.array([chance.random() < 0.6 for _ in range(len(all_texts))], dtype=np.bool_)
+    found = texts.those(all_texts, wanted)
+
+    assert found.tolist() == [word for word, one in zip(sorted(words), wanted, strict=True) if one]
+    with plainly():
+        assert texts.those(all_texts, wanted).tolist() == found.tolist()
 
 
 @given(words=st.sets(TEXTS, max_size=30), sought=st.lists(TEXTS, max_size=30))

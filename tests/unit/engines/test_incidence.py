@@ -548,7 +548,7 @@ def test_two_halves_and_small_pieces_give_what_one_pass_gives(rows, bound):
     """Counting people in two halves on two cores, a few pairs at a time, changes no weight, sum, count or list."""
     handle = incidence([person for person, _ in rows], [item for _, item in rows])
     whole = everything(handle, bound)
-    with patch.object(portions, "_MANY_PAIRS", 0), patch.object(rows_module, "_PAIRS", 3):
+    with patch.object(portions, "MANY_ROWS", 0), patch.object(rows_module, "_PAIRS", 3):
         parts = everything(handle, bound)
 
     assert parts == whole

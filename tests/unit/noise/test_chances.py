@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hushcount.errors import InvalidInput
+from hushcount.noise import bernoulli
 from hushcount.noise.chances import Chances, Ladders
 from hushcount.noise.coins import KearnsSaul
 from hushcount.noise.source import SeededSource
@@ -49,6 +50,19 @@ def test_a_coin_is_exact_at_the_edge_of_its_chance():
     for number, expected in ((int(edge) - 1, True), (int(edge), False)):
         draws = pairs((number >> 64, number & (2**64 - 1)))
         assert ladders(table).toss(draws, np.array([[0, 0]])).tolist() == [expected]
+
+
+def test_rows_in_pieces_are_those_of_all_together(monkeypatch):
+    """A row keeps its weights and its draw, in whichever piece it is tossed."""
+    source, chance = SeededSource(2), np.random.default_rng(4)
+    rows = chance.integers(0, 6, (900, 3))
+    keys = source.identify(np.array([f"item {n}" for n in range(len(rows))], dtype=object))
+    made = ladders(STEEP, FLAT, threshold=1.0)
+    together = made.toss(source.item_draws("p", keys), rows)
+    monkeypatch.setattr(bernoulli, "_ROWS", 100)
+
+    assert made.toss(source.item_draws("p", keys), rows).tolist() == together.tolist()
+    assert 0 < np.count_nonzero(together) < len(rows)
 
 
 def test_even_odds_lie_between_two_entries():

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hushcount.noise import coins, enclosures
+from hushcount.noise import bernoulli, coins, enclosures
 from hushcount.noise.coins import KearnsSaul, Laplace, NormalTail, most_likely, toss
 from hushcount.noise.source import SeededSource
 from tests.unit.noise.scripted import LAST, SECOND, Scripted
@@ -81,6 +81,33 @@ def test_coins_of_many_items_are_those_of_few(law):
 
     assert together.tolist() == alone.tolist()
     assert 100 < np.count_nonzero(together) < len(values) // 2
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize("size", [1, 7_000, 19_999, 20_000])
+def test_coins_in_pieces_are_those_of_all_together(monkeypatch, law, size):
+    """However many are tossed at a time, on two cores or on one: each item keeps its own draw."""
+    values, source = many_weights(), SeededSource(5)
+    values = values if size > 1 else values[14_900:15_100]
+    keys = source.identify(np.array([f"item {n}" for n in range(len(values))], dtype=object))
+    together = toss(source.item_draws("many", keys), values, law)
+    monkeypatch.setattr(bernoulli, "_ROWS", size)
+
+    assert toss(source.item_draws("many", keys), values, law).tolist() == together.tolist()
+    assert 0 < np.count_nonzero(together) < len(values)
+
+
+def test_pieces_that_begin_anew_would_be_caught(monkeypatch):
+    """Broken twin: if each piece took the draws of the first items, other items would be kept."""
+    values, source = many_weights()[:16_000], SeededSource(5)
+    keys = source.identify(np.array([f"item {n}" for n in range(len(values))], dtype=object))
+    draws = source.item_draws("many", keys)
+    together = toss(draws, values, LAWS[0])
+    monkeypatch.setattr(bernoulli, "_ROWS", 4_000)
+    at = type(draws).at
+    monkeypatch.setattr(type(draws), "at", lambda self, rows: at(self, rows - rows.min()))
+
+    assert toss(draws, values, LAWS[0]).tolist() != together.tolist()
 
 
 def test_a_table_of_the_cell_itself_would_be_caught():

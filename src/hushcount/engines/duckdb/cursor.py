@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -38,7 +38,7 @@ class Cursor:
         arrays = attempt(self.source, lambda: self.own.execute(sql, parameters).fetchnumpy())
         return {name: np.asarray(values) for name, values in arrays.items()}
 
-    def batches(self, sql: str, parameters: list[object], kinds: tuple[type, ...]) -> Iterator[tuple[Column, ...]]:
+    def batches(self, sql: str, parameters: list[object], kinds: tuple[type, ...]) -> Generator[tuple[Column, ...]]:
         """The columns of an answer, some rows after the other, as `arrow.batches` says; it has no missing values.
 
         While one batch is worked on, the next is made by another core. Its columns are gone when the next is asked for.

@@ -8,27 +8,26 @@ machine code SQL numbers in two passes, with the same places for items.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hushcount.compiled import passes
+from hushcount.compiled.passes import Split
 from hushcount.compiled.texts import Int32s, NumberedIntegers, NumberedTexts
 from hushcount.engines.duckdb.arrow import TextColumn
 from hushcount.engines.duckdb.cursor import Cursor
-from hushcount.engines.duckdb.keys import NUMBER_BITS, Keys, Room
-from hushcount.engines.duckdb.pairs import count_keys, item_bits, split_keys
+from hushcount.engines.duckdb.keys import Keys, Room
 from hushcount.engines.duckdb.selected import SelectedRows
 from hushcount.engines.duckdb.sql import spelled
 from hushcount.engines.incidence import MemoryIncidence
+from hushcount.engines.pairs import NUMBER_BITS, count_pairs, split_rows
 from hushcount.engines.portions import Portion, Users
 from hushcount.engines.stored import StoredPortions
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import SortedTexts, Texts, edges_of, encoded, in_order
-
-# So many rows are looked at together: they stay in a core's cache.
-_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,32 +38,33 @@ class Encoded:
         items: the items; each is in some row.
         places: of each item by its number, where it stands among them.
         people: of each number the person; or the integer that number 0 stands for, number 1 for the next, and so on.
+        span: how many numbers people may have.
         keys: the rows.
     """
 
     items: SortedTexts
     places: Int32s
     people: Users | int
+    span: int
     keys: Keys
 
     def counts(self, cap: int) -> Int64s:
         """For each item the people who have it, or their rows with it, at most `cap` of each."""
         total = np.zeros(len(self.items), dtype=np.int64)
-        for keys in self._sorted():
-            total += count_keys(keys, cap=cap, width=len(self.items))
+        for _, _, ids, times in self._lists():
+            total += count_pairs(ids, times, cap=cap, width=len(self.items))
         return total
 
     def incidence(self) -> MemoryIncidence:
         """Who has what; on the disk if the rows were there."""
-        found = (self._portion(keys) for keys in self._sorted())
+        found = (self._portion(*split) for split in self._lists())
         if self.keys.spilled is None:
             only = next(found)
             return MemoryIncidence(items=self.items, portions=(only,), people=len(only.users))
         stored = StoredPortions(self.keys.spilled / "portions", found)
         return MemoryIncidence(items=self.items, portions=stored, people=stored.people)
 
-    def _portion(self, keys: Int64s) -> Portion:
-        codes, offsets, ids, times = split_keys(keys, width=len(self.items))
+    def _portion(self, codes: Int64s, offsets: Int64s, ids: Int32s, times: Int64s) -> Portion:
         users: Users
         if isinstance(self.people, int):
             users = codes + self.people
@@ -72,70 +72,87 @@ class Encoded:
             users = self.people.taken(codes) if isinstance(self.people, Texts) else self.people[codes]
         return Portion(users=users, offsets=offsets, ids=ids, times=times)
 
-    def _sorted(self) -> Iterator[Int64s]:
-        """Parts of the rows: number of the person * 2^item_bits + place of the item, ascending."""
-        bits = item_bits(len(self.items))
-        for keys in self.keys.parts():
-            for first in range(0, len(keys), _ROWS):
-                part = keys[first : first + _ROWS]
-                places = self.places[part & ((1 << NUMBER_BITS) - 1)]
-                part >>= NUMBER_BITS
-                part <<= bits
-                part |= places
-            keys.sort()
-            yield keys
+    def _lists(self) -> Iterator[Split]:
+        """People's lists, of all rows in memory or of a part of the people after the other."""
+        for batches, numbers in self.keys.parts(self.span):
+            codes, offsets, ids, times = split_rows(batches, self.places, people=len(numbers))
+            codes *= numbers.step
+            codes += numbers.start
+            yield codes, offsets, ids, times
 
 
 def encode(cursor: Cursor, rows: SelectedRows, room: Room) -> Encoded:
     """All rows as integers."""
-    low = _lowest(cursor, rows)
-    return (
-        _numbered(cursor, rows, Keys(room), low)
-        if passes.library() is not None
-        else _joined(cursor, rows, Keys(room), low)
-    )
+    read = _joined if passes.library() is None else _numbered
+    # Once more, if somebody is outside: nothing but time tells of it.
+    found = read(cursor, rows, Keys(room), _close(cursor, rows)) or read(cursor, rows, Keys(room), None)
+    assert found is not None, "nobody is outside of nothing"  # noqa: S101  for the type checker
+    return found
 
 
-def _lowest(cursor: Cursor, rows: SelectedRows) -> int | None:
-    """The smallest person, if people are integers so close together that they need no other number; else None."""
+def _close(cursor: Cursor, rows: SelectedRows) -> range | None:
+    """From the smallest person to the largest, if they are integers so close that they need no other number.
+
+    As far as the data says: what a file states of its columns may be wrong, so everybody is held against it.
+    """
     if not rows.integer:
         return None
     # Of all rows, filtered out or not: a file may know it without being read.
     ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM {rows.table}"  # noqa: S608
     found = cursor.row(ends, [])
-    low, high = found if found[0] is not None else (0, 0)
-    return int(low) if high - low < 1 << (NUMBER_BITS - 1) else None
+    low, high = map(int, found if found[0] is not None else (0, 0))
+    return range(low, high + 1) if high - low < 1 << (NUMBER_BITS - 1) else None
 
 
-def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, low: int | None) -> Encoded:
+def _are_within(numbers: Int64s, close: range) -> bool:
+    return not len(numbers) or (int(numbers.min()) in close and int(numbers.max()) in close)
+
+
+def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded | None:
+    """In one pass; None if a person is outside of those that are close."""
     things, integers, texts = NumberedTexts(), NumberedIntegers(), NumberedTexts()
     who, kind = ("person::BIGINT", int) if rows.integer else ("person", str)
     found = cursor.batches(f"SELECT {who}, item FROM ({rows.sql})", rows.parameters, (kind, str))  # noqa: S608
-    for person, item in found:
-        assert isinstance(item, TextColumn), "as it was asked for"  # noqa: S101  for the type checker
-        numbers = things.numbers(item.buffer, item.edges)
-        if isinstance(person, TextColumn):
-            keys.add(texts.numbers(person.buffer, person.edges), numbers)
-        else:
-            keys.add(integers.numbers(person) if low is None else person - low, numbers)
+    with closing(found):
+        for person, item in found:
+            assert isinstance(item, TextColumn), "as it was asked for"  # noqa: S101  for the type checker
+            numbers = things.numbers(item.buffer, item.edges)
+            if isinstance(person, TextColumn):
+                keys.add(texts.numbers(person.buffer, person.edges), numbers)
+            elif close is None:
+                keys.add(integers.numbers(person), numbers)
+            else:
+                if not _are_within(person, close):
+                    return None
+                keys.add(person - close.start, numbers)
     items, places = things.in_order()
-    people: Users | int = low if low is not None else integers.all() if rows.integer else texts.all()
-    return Encoded(items=items, places=places, people=people, keys=keys)
+    return _encoded(items, places, close or (integers.all() if rows.integer else texts.all()), keys)
 
 
-def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, low: int | None) -> Encoded:
-    """By SQL: items are numbered in the order of their texts, people in any; then all rows are joined with both."""
+def _encoded(items: SortedTexts, places: Int32s, people: Users | range, keys: Keys) -> Encoded:
+    first = people.start if isinstance(people, range) else people
+    return Encoded(items=items, places=places, people=first, span=len(people), keys=keys)
+
+
+def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded | None:
+    """By SQL: items are numbered in the order of their texts, people in any; then all rows are joined with both.
+
+    None if a person is outside of those that are close.
+    """
     items = _listed(cursor, rows, "item", "ORDER BY item")
-    people: Users | int = _people(cursor, rows) if low is None else low
-    code = f"(person::BIGINT - {spelled(str(low))}::BIGINT)" if low is not None else "people.number"
-    joined = "" if low is not None else "JOIN temp.people ON person = people.value"
+    people: Users | range = close or _people(cursor, rows)
+    code = f"(person::BIGINT - {spelled(str(close.start))}::BIGINT)" if close else "people.number"
+    joined = "" if close else "JOIN temp.people ON person = people.value"
     found = cursor.columns(
         f"SELECT {code} AS code, items.number AS number "  # noqa: S608
         f"FROM ({rows.sql}) {joined} JOIN temp.items ON item = items.value",
         rows.parameters,
     )
-    keys.add(found["code"].astype(np.int64, copy=False), found["number"].astype(np.int32, copy=False))
-    return Encoded(items=in_order(items), places=np.arange(len(items), dtype=np.int32), people=people, keys=keys)
+    codes = found["code"].astype(np.int64, copy=False)
+    if close and not _are_within(codes, range(len(close))):
+        return None
+    keys.add(codes, found["number"].astype(np.int32, copy=False))
+    return _encoded(in_order(items), np.arange(len(items), dtype=np.int32), people, keys)
 
 
 def _people(cursor: Cursor, rows: SelectedRows) -> Users:
@@ -150,7 +167,7 @@ def _listed(cursor: Cursor, rows: SelectedRows, column: str, order: str) -> list
     """The different values of a column, numbered in a temporary table."""
     table = "items" if column == "item" else "people"
     cursor.run(
-        f"CREATE TEMP TABLE {table} AS SELECT {column} AS value, row_number() OVER ({order}) - 1 AS number "  # noqa: S608
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {column} AS value, row_number() OVER ({order}) - 1 AS number "  # noqa: S608
         f"FROM (SELECT DISTINCT {column} FROM ({rows.sql}))",
         rows.parameters,
     )

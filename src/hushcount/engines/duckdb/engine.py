@@ -9,6 +9,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
 
 _FOLDER = "hushcount-rows-"
+# Files of so many bytes are digested by one core while another sorts what was read.
+_LARGE = 1 << 24
 _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -187,8 +190,7 @@ class DuckdbEngine:
                 found = hold(self._source, lambda: counted(cursor, rows, self._room, cap=cap, top=top))
                 self._check_bytes()
                 return found
-            held = hold(self._source, lambda: encode(cursor, rows, self._room).incidence())
-            self._check_bytes()
+            held = self._held(cursor, rows)
         return held.histogram(top, bound=bound, cap=selection.per_item_cap)
 
     def incidence(self, selection: Selection) -> MemoryIncidence:
@@ -196,10 +198,7 @@ class DuckdbEngine:
         if selection.per_item_cap != 1:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         with self._asking() as cursor:
-            rows = self._rows(cursor, selection)
-            held = hold(self._source, lambda: encode(cursor, rows, self._room).incidence())
-            self._check_bytes()
-        return held
+            return self._held(cursor, self._rows(cursor, selection))
 
     def close(self) -> None:
         """Wait for questions under way, then close the database and remove the folder for spilled rows."""
@@ -213,6 +212,19 @@ class DuckdbEngine:
             own = self._reading.get(thread)
             if own is not None:
                 own.interrupt()
+
+    def _held(self, cursor: Cursor, rows: SelectedRows) -> MemoryIncidence:
+        """Who has what of some rows; nobody sees it before the bytes that were read are known to be those of before."""
+        read = hold(self._source, lambda: encode(cursor, rows, self._room))
+        if self._loaded.files is None or self._loaded.files.size < _LARGE:
+            held = hold(self._source, read.incidence)
+            self._check_bytes()
+            return held
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            checked = beside.submit(self._check_bytes)
+            held = hold(self._source, read.incidence)
+            checked.result()
+        return held
 
     def _check_bytes(self) -> None:
         if self._loaded.files is not None:

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from hushcount.compiled.texts import Int32s
+from hushcount.engines.pairs import NUMBER_BITS
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import edges_of
 
-# A key is the number of a person and, in so many lower bits, that of an item.
-NUMBER_BITS = 32
 # People are spread over so many files; each must fit into memory.
 _FILES = 64
 
@@ -55,26 +54,29 @@ class Keys:
         self._batches.append(keys)
         self._held += len(keys)
 
-    def parts(self) -> Iterator[Int64s]:
-        """The keys, once, in any order; in one part if they are in memory."""
+    def parts(self, people: int) -> Iterator[tuple[list[Int64s], range]]:
+        """Batches of keys in any order, once; in one part if they are in memory.
+
+        Args:
+            people: how many numbers people may have.
+
+        Returns:
+            For each part its keys, whose people are numbered anew, and who has these numbers: number n is that of the
+            n-th of the range.
+        """
         if self.spilled is None:
-            yield self._joined()
+            yield self._batches, range(people)
             return
         self._spill()
-        for file in self._files():
+        for number, file in enumerate(self._files()):
             keys = np.fromfile(file, dtype=np.int64)
             file.unlink()
-            yield keys
-
-    def _joined(self) -> Int64s:
-        """All batches as one array; each goes when it is copied, so that memory does not hold all of them twice."""
-        keys, done = np.empty(self._held, dtype=np.int64), 0
-        self._batches.reverse()
-        while self._batches:
-            batch = self._batches.pop()
-            keys[done : done + len(batch)] = batch
-            done += len(batch)
-        return keys
+            items = keys & ((1 << NUMBER_BITS) - 1)
+            keys >>= NUMBER_BITS
+            keys //= _FILES
+            keys <<= NUMBER_BITS
+            keys |= items
+            yield [keys], range(number, people, _FILES)
 
     def _spill(self) -> None:
         """Append all keys that are in memory to the files of their people."""

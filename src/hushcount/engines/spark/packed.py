@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from hushcount.engines.duckdb.pairs import item_bits, split_keys
 from hushcount.engines.incidence import MemoryIncidence
+from hushcount.engines.pairs import item_bits, split_keys
 from hushcount.engines.portions import Portion
 from hushcount.engines.spark.session import mapped
 from hushcount.model.inputs import Int64s, Items

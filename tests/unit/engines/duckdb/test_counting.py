@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import duckdb
 import pytest
 
+from hushcount.engines.duckdb import encoding
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
 from hushcount.model.queries import Selection
@@ -53,6 +56,19 @@ def test_people_have_the_same_lists(engine, person):
         held.append(engine.incidence(Selection(user=person, item="item")))
 
     assert as_lists(held[0]) == as_lists(held[1])
+
+
+@pytest.mark.parametrize("wrong", [range(10, 97), range(50), range(200, 300)])
+@pytest.mark.parametrize("plain", [False, True])
+def test_what_a_file_states_of_its_people_may_be_wrong(engine, monkeypatch, wrong, plain):
+    """Statistics are not believed: somebody outside is neither lost nor written to where nobody should."""
+    selection = Selection(user="number", item="item")
+    right = as_lists(engine.incidence(selection))
+    monkeypatch.setattr(encoding, "_close", lambda *_: wrong)
+    with plainly() if plain else nullcontext():
+        found = as_lists(engine.incidence(selection))
+
+    assert found == right
 
 
 def as_lists(held):
