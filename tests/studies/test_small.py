@@ -20,7 +20,7 @@ def test_claims_hold_on_made_logs(name):
     """All of them, and the page and the picture can be made; every table has rows and every chart a line."""
     study = BY_NAME[name]
     found = study.run(SMALL)
-    text, picture = page(study, found), draw(found.charts, study.title)
+    text, picture = page(study, found, ()), draw(found.charts, study.title)
 
     assert found.claims
     assert not found.broken
