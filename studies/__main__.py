@@ -14,7 +14,7 @@ from hushcount.mechanisms.mechanism import Mechanism
 from studies.logs import real
 from studies.page import index, opening, page
 from studies.picture import draw
-from studies.stamp import sealed, stale
+from studies.stamp import Stamp, code, sealed, stale, versions
 from studies.study import Scale, Study
 from studies.table import STUDIES, chosen
 
@@ -26,7 +26,8 @@ PEERS = ROOT / ".cache" / "peers"
 
 def write(study: Study, scale: Scale, folder: Path) -> tuple[str, ...]:
     """Run one study and write its page and its picture; the claims that do not hold."""
-    ran = set(study.reads)
+    # Before it runs: a file may be edited while it does.
+    ran, made_by = set(study.reads), code(study)
 
     def find(name: str) -> Mechanism:
         ran.add(name)
@@ -34,7 +35,8 @@ def write(study: Study, scale: Scale, folder: Path) -> tuple[str, ...]:
 
     found = study.run(replace(scale, find=find))
     picture = draw(found.charts, study.title)
-    (folder / f"{study.name}.md").write_text(sealed(page(study, found, ran), picture), encoding="utf-8")
+    text = page(study, found, Stamp(versions(ran), made_by))
+    (folder / f"{study.name}.md").write_text(sealed(text, picture), encoding="utf-8")
     (folder / f"{study.name}.svg").write_text(picture, encoding="utf-8")
     return found.broken
 

@@ -33,6 +33,7 @@ UNSEEN = (
     "generated 0.6 20000x8",
 )
 WAYS = ("pcr", "pcr-batched", "ntm")
+RUNS = 8
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ class Counted:
 Found = dict[str, dict[str, Counted]]
 
 
-def counted(scale: Scale, log: Log, plan: Plan, *, many: int = 3) -> Counted:
+def counted(scale: Scale, log: Log, plan: Plan) -> Counted:
     """Run a plan; widths are shares of the true count, the median over all rows of all runs."""
     accurate, off, held, widths = [], [], [], []
-    for seed in scale.runs(many):
+    for seed in scale.runs(RUNS):
         outcome = scale.run(plan.name, log, plan, seed)
         ends, counts = intervals(outcome), outcome.counts
         assert ends is not None and counts is not None  # noqa: S101, PT018  for the type checker
@@ -85,7 +86,7 @@ def default(scale: Scale) -> Findings:
         remarks=REMARKS,
         settings={
             "budget": "the standard preset: rho = 0.1, delta = 1e-6",
-            "runs": f"{len(scale.runs(3))} of each; mean ± standard error",
+            "runs": f"{len(scale.runs(RUNS))} of each; mean ± standard error",
             "data": ", ".join(logs),
         },
     )

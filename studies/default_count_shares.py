@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hushcount.mechanisms.counts.ntm_plan import NtmPlan, Settings, Shares, plan_ntm
-from studies.default_count import BUDGET, UNSEEN, Counted, counted
+from studies.default_count import BUDGET, RUNS, UNSEEN, Counted, counted
 from studies.findings import Chart, Claim, Findings, Measured, Series, Table, firsts, seconds
 from studies.study import Scale, Study
 
@@ -22,7 +22,6 @@ NUMBERS = ("kappa", "rough_noise", "spread", "dropped", "loss_noise")
 RULES, RULE_FACTORS = ("crowded", "few"), (0.25, 0.5, 1.0, 2.0, 4.0)
 CLOSE = ("movielens_1m of 1200", "generated 1.1 600x120", "generated 0.8 1000x50", "git_commit_words x 40")
 KAPPAS = (0.5, 0.7, 1.0, 1.4)
-RUNS = 8
 # (number, factor) to what it makes of the default's accurate counts.
 Ratios = dict[tuple[str, float], Measured]
 
@@ -36,7 +35,7 @@ def shares(scale: Scale) -> Findings:
     kappas = {(log, factor): _counted(scale, log, "kappa", factor) for log in unseen for factor in scale.some(KAPPAS)}
     best = max((at for at in found if at[0] in SHARES), key=lambda at: found[at].mean)
     worst = min(found, key=lambda at: found[at].mean)
-    more = [kappas[log, 0.5].accurate.mean / kappas[log, 1.0].accurate.mean for log in unseen]
+    more = [(kappas[log, 0.5].accurate / kappas[log, 1.0].accurate).mean for log in unseen]
     off = {factor: max(kappas[log, factor].off.mean for log in unseen) for factor in (0.5, 1.0)}
     wide = [kappas[log, 0.5].width / kappas[log, 1.0].width for log in unseen]
     return Findings(
@@ -74,7 +73,7 @@ def _ratios(scale: Scale, logs: tuple[str, ...], names: tuple[str, ...], factors
 
 
 def _counted(scale: Scale, log: str, name: str, factor: float) -> Counted:
-    return counted(scale, scale.log(log), _plan(name, factor), many=RUNS)
+    return counted(scale, scale.log(log), _plan(name, factor))
 
 
 def _plan(name: str, factor: float) -> NtmPlan:

@@ -13,7 +13,7 @@ from studies.study import Scale, Study
 
 # As new ledgers know their costs: up to order 16.
 BUDGET = replace(rho_budget("0.1", "1e-6"), order=Decimal(16))
-LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40", "movielens_1m x 3", "generated 0.6 20000x8")
+LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40", "movielens_1m x 3", "reddit people")
 DEFAULT = (1, 4, 16)
 PARTS: tuple[tuple[int, ...], ...] = (
     (1,),
@@ -37,9 +37,9 @@ ByWay = dict[tuple[str, str], Measured]
 def default(scale: Scale) -> Findings:
     """Every share-out and every bound; then the mechanisms that could be the default."""
     logs = LOGS[:1] if scale.small else LOGS
-    parts = ((1, 1, 1), DEFAULT) if scale.small else PARTS
+    parts = ((1,), DEFAULT) if scale.small else PARTS
     by_parts = {(log, one): _ladder(scale, log, parts=one) for log in logs for one in parts}
-    bounds = (30, 100) if scale.small else BOUNDS
+    bounds = (10, 100) if scale.small else BOUNDS
     by_bound = {(log, b): _ladder(scale, log, bound=b) for log in logs for b in bounds}
     by_way = {(log, way): _way(scale, log, way) for log in logs for way in WAYS}
     lost = {log: 1 - by_parts[log, DEFAULT].mean / max(by_parts[log, one].mean for one in parts) for log in logs}

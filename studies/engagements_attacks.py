@@ -73,7 +73,7 @@ def _tables(
         ),
         Table(
             title="Differencing: two top lists that differ by one person (8.3.2)",
-            words="Ours has Gaussian noise of the same cost, which is sharper: see below.",
+            words="Ours is Gaussian noise, which has less of its mass in the middle than the paper's Laplace noise.",
             columns=("", "simulated", "paper", "simulated / paper"),
             rows=(
                 ("share of counts within ½ of the truth", near, PAPER_NEAR, near / PAPER_NEAR),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable
 
 from studies.findings import Cell, Claim, Findings, Measured, Table
-from studies.stamp import code, versions
+from studies.stamp import Stamp
 from studies.study import FIRST_SEED, Study
 
 WIDTH = 118
@@ -17,8 +16,8 @@ _SEEN = (
 )
 
 
-def page(study: Study, found: Findings, ran: Iterable[str]) -> str:
-    """The page in Markdown, with the versions of the mechanisms that ran; its seal comes last."""
+def page(study: Study, found: Findings, stamp: Stamp) -> str:
+    """The page in Markdown, with what made it; its seal comes last."""
     parts = [
         f"# {study.title}",
         _wrapped(found.sentence),
@@ -36,7 +35,7 @@ def page(study: Study, found: Findings, ran: Iterable[str]) -> str:
             * bool(found.remarks)
         ),
         "## How it was made",
-        _settings(study, found, ran),
+        _settings(study, found, stamp),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -68,13 +67,13 @@ def _claim(one: Claim) -> str:
     return f"{'Holds' if one.holds else '**Does not hold**'}: {one.words}{' (limit set later)' * one.seen}"
 
 
-def _settings(study: Study, found: Findings, ran: Iterable[str]) -> str:
+def _settings(study: Study, found: Findings, stamp: Stamp) -> str:
     given = {
         "again": f'`make study ARGS="{study.name}"`',
         **found.settings,
         "noise": f"fixed seeds, of runs from {FIRST_SEED} on: every release of this page is stamped *not private*",
-        "mechanisms": versions(ran),
-        "code": code(study),
+        "mechanisms": stamp.mechanisms,
+        "code": stamp.code,
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in given.items())])
 

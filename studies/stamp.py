@@ -11,6 +11,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from hushcount.mechanisms.table import find
@@ -19,6 +20,14 @@ from studies.study import Study
 HERE = Path(__file__).parent
 # How numbers are kept and runs are made is not what a study finds.
 _FRAME = {"study", "findings"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The versions of the mechanisms that ran, and the digest of the code that ran them."""
+
+    mechanisms: str
+    code: str
 
 
 def versions(names: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ def policies(scale: Scale) -> Findings:
     log = scale.log("git_commit_words")
     by_alpha = {(way, a): _with_cap(scale, log, way, a) for way in WAYS for a in ALPHAS}
     few = scale.log("git_commit_words of 8000")
-    bounds = (1, 10) if scale.small else BOUNDS
+    bounds = (10,) if scale.small else BOUNDS
     passes = {(way, b, n): _passes(scale, few, (way, b, n)) for way in WAYS[:2] for b in bounds for n in (1, 2)}
     best = {way: max((by_alpha[way, a].mean, a) for a in ALPHAS)[1] for way in WAYS}
     ours = {"policy-laplace": 5.0, "policy-gaussian": 3.0, "policy-ks": 2.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -35,7 +36,7 @@ def table_3(scale: Scale) -> Findings:
     covered = {
         (way, k): measured(np.count_nonzero(kept >= k) / reached[k] for kept in runs[way]) for way in WAYS for k in KS
     }
-    even = {way: _even(sizes[way], reached) for way in WAYS}
+    even = {way: _even(sizes[way], counts) for way in WAYS}
     return Findings(
         sentence=(
             f"At epsilon = 3 and delta = e^-10 as many words are named as at least {even['policy-gaussian']} people "
@@ -124,8 +125,9 @@ def _kept(scale: Scale, way: str, seed: int) -> np.ndarray:
     return log.true_counts(scale.run(way, log, plan, seed).items)
 
 
-def _even(size: Measured, reached: dict[int, int]) -> int:
-    return next((k for k, number in reached.items() if number <= size.mean), max(reached))
+def _even(size: Measured, counts: np.ndarray) -> int:
+    """The least k for which no more items have k people than were named."""
+    return next(k for k in itertools.count(1) if np.count_nonzero(counts >= k) <= size.mean)
 
 
 REMARKS = (

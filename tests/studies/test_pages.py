@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from studies import logs
 from studies.findings import Chart, Claim, Findings, Measured, Series, Table, measured, share_of
 from studies.page import index, opening, page, shown
 from studies.picture import draw
-from studies.stamp import stale
+from studies.stamp import Stamp, stale
 from studies.study import Scale, Study
 from studies.table import STUDIES, chosen
 from tests.conftest import ROOT
@@ -85,7 +86,7 @@ def test_a_claim_that_does_not_hold_is_told_and_fails_the_run(tmp_path, monkeypa
 
 def test_a_page_begins_with_what_was_found():
     """And says how it was made, and that it is not private; the index quotes the sentence."""
-    text = page(study(), findings(holds=True), ["ntm"])
+    text = page(study(), findings(holds=True), Stamp("ntm 7", "none"))
 
     assert opening(text) == "Two is more than one."
     assert "*not private*" in text
@@ -182,3 +183,13 @@ def test_sentences_of_the_readme_rest_on_studies():
 
     for name in ("default-count", "sips-table-2", "peers"):
         assert f"(docs/studies/{name}.md)" in text
+
+
+def test_numbers_of_the_readme_are_those_of_the_pages():
+    """How many times as many counts and names, as the opening sentences of both pages have it."""
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+    for name, first in (("default-count", 0), ("sips-table-2", 1)):
+        said = re.findall(r"\d[\d.]* to \d[\d.]* times as many", opening((PAGES / f"{name}.md").read_text("utf-8")))
+        assert len(said) == 2
+        assert all(words in text for words in said[first:])
