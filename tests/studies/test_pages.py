@@ -14,6 +14,7 @@ from studies import logs
 from studies.findings import Chart, Claim, Findings, Measured, Series, Table, measured, share_of
 from studies.page import index, opening, page, shown
 from studies.picture import draw
+from studies.sips_scaling import SPARK
 from studies.stamp import Stamp, stale
 from studies.study import Scale, Study
 from studies.table import STUDIES, chosen
@@ -175,6 +176,18 @@ def test_the_index_quotes_the_pages():
     said = {one: opening((PAGES / f"{one.name}.md").read_text(encoding="utf-8")) for one in STUDIES}
 
     assert (PAGES / "index.md").read_text(encoding="utf-8") == index(said)
+
+
+def test_seconds_of_spark_are_those_of_its_benchmark():
+    """The study of scaling computes with rows of docs/spark.md: a new benchmark there is new numbers in the study."""
+    told = [line for line in (ROOT / "docs" / "spark.md").read_text("utf-8").splitlines() if "`vocab`, `sips`" in line]
+
+    for people, rows, workers, clock, core, shuffled in SPARK:
+        row = (
+            f"| {people / 1e6:.0f} M people, {rows / 1e6:.4g} M rows | `vocab`, `sips` | {workers} | {clock:,} s "
+            f"| {1e6 * core / rows:.1f} µs | {shuffled} |"
+        )
+        assert any(line.startswith(row) for line in told)
 
 
 def test_sentences_of_the_readme_rest_on_studies():
