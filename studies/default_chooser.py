@@ -19,6 +19,9 @@ RIVALS: dict[str, tuple[str, ...]] = {
     "count": ("gaussian-threshold", "unknown-laplace", "tsgd"),
     "vocab": ("optimal", "weighted-gaussian", "ladder"),
 }
+# (question, budget, items of a person); and a log before it.
+Case = tuple[str, str, int]
+Found = dict[tuple[str, str, str, int], dict[str, Measured]]
 
 
 def default(scale: Scale) -> Findings:
@@ -28,7 +31,7 @@ def default(scale: Scale) -> Findings:
     cases = [(question, currency, b) for question in RIVALS for currency in BUDGETS for b in bounds]
     found = {(log, *case): _rivals(scale, scale.log(log), case) for log in logs for case in cases}
     taken = {case: _taken(case) for case in cases}
-    lost = {at: 1 - by[taken[at[1:]]].mean / max(one.mean for one in by.values()) for at, by in found.items()}
+    lost = _lost(found, taken)
     total = {case: 1 - _mean_share(found, logs, case, taken[case]) for case in cases}
     best = sum(value <= 0.02 for value in lost.values())
     return Findings(
@@ -37,61 +40,21 @@ def default(scale: Scale) -> Findings:
             f"{len(lost)} cases; on average over the logs of a case it loses {np.mean(list(total.values())):.1%}, and "
             f"{max(total.values()):.0%} in the worst, where lists are shorter than the bound that was declared."
         ),
-        tables=(
-            Table(
-                title="What was taken, and what each rival shows, over the most that any shows",
-                words="Rows shown (count) or items named (vocab), mean over the logs of the share of the best.",
-                columns=("question", "budget", "items of a person", "taken", "its share", "others"),
-                rows=tuple(
-                    (
-                        question,
-                        currency,
-                        b,
-                        taken[question, currency, b],
-                        1 - total[question, currency, b],
-                        _others(found, logs, (question, currency, b), taken[question, currency, b]),
-                    )
-                    for question, currency, b in cases
-                ),
-            ),
-            Table(
-                title="Where more than 10 % is lost",
-                columns=("data", "question", "budget", "items of a person", "taken", "best", "lost"),
-                rows=tuple(
-                    (*at, taken[at[1:]], _most(found[at]), round(value, 3)) for at, value in lost.items() if value > 0.1
-                )
-                or (("nowhere", "", "", "", "", "", ""),),
-            ),
-        ),
-        charts=tuple(
-            Chart(
-                title=f"{question}: share of the best",
-                x="items of a person",
-                y="share",
-                series=tuple(
-                    Series(name=currency, points=tuple((float(b), 1 - total[question, currency, b]) for b in bounds))
-                    for currency in BUDGETS
-                ),
-            )
-            for question in RIVALS
-        ),
+        tables=_tables(found, taken, logs),
+        charts=tuple(_chart(found, logs, question, currency) for question in RIVALS for currency in BUDGETS),
         claims=(
             Claim(
-                "it takes the best, or one within 2 %, in at least two thirds of the cases", best >= 2 / 3 * len(lost)
+                "it takes the best, or one within 2 %, in at least two thirds of the cases",
+                best >= 2 / 3 * len(lost),
+                seen=True,
             ),
-            Claim("on average it loses less than 10 %", float(np.mean(list(total.values()))) < 0.1),
+            Claim("on average it loses less than 10 %", float(np.mean(list(total.values()))) < 0.1, seen=True),
             Claim(
                 "under rho, `count` takes the Gaussian threshold, and it is the best",
                 all(_gaussian(total, taken, b) for b in bounds),
             ),
         ),
-        remarks=(
-            (
-                "Under (epsilon, delta) with two or three items the chooser assumes that people have as many as "
-                "was declared. Where most have one, weights by length would name more; that cannot be known "
-                "without looking."
-            ),
-        ),
+        remarks=REMARKS,
         settings={
             "budgets": "rho = 0.1, delta = 1e-6; epsilon = 1, delta = 1e-6",
             "runs": f"{len(scale.runs(3))} of each",
@@ -100,12 +63,60 @@ def default(scale: Scale) -> Findings:
     )
 
 
-def _taken(case: tuple[str, str, int]) -> str:
+def _tables(found: Found, taken: dict[Case, str], logs: tuple[str, ...]) -> tuple[Table, ...]:
+    lost = _lost(found, taken)
+    return (
+        Table(
+            title="What was taken, and what each rival shows, over the most that any shows",
+            words="Rows shown (count) or items named (vocab), mean over the logs of the share of the best.",
+            columns=("question", "budget", "items of a person", "taken", "its share", "others"),
+            rows=tuple(
+                (*case, way, _mean_share(found, logs, case, way), _others(found, logs, case, way))
+                for case, way in taken.items()
+            ),
+        ),
+        Table(
+            title="Where more than 10 % is lost",
+            columns=("data", "question", "budget", "items of a person", "taken", "best", "lost"),
+            rows=tuple(
+                (*at, taken[at[1:]], _most(found[at]), round(value, 3)) for at, value in lost.items() if value > 0.1
+            )
+            or (("nowhere", "", "", "", "", "", ""),),
+        ),
+    )
+
+
+def _chart(found: Found, logs: tuple[str, ...], question: str, currency: str) -> Chart:
+    bounds = list(dict.fromkeys(at[3] for at in found))
+    return Chart(
+        title=f"{question}, {currency}",
+        x="items of a person",
+        y="shown, over the most of any",
+        series=tuple(
+            Series(
+                name=way,
+                points=tuple(
+                    (float(b), _mean_share(found, logs, (question, currency, b), way))
+                    for b in bounds
+                    if way in found[logs[0], question, currency, b]
+                ),
+            )
+            for way in RIVALS[question]
+        ),
+    )
+
+
+def _lost(found: Found, taken: dict[Case, str]) -> dict[tuple[str, str, str, int], float]:
+    """What the chosen mechanism shows less than the best, on each log."""
+    return {at: 1 - by[taken[at[1:]]].mean / max(one.mean for one in by.values()) for at, by in found.items()}
+
+
+def _taken(case: Case) -> str:
     question: Question = "count" if case[0] == "count" else "vocab"
     return choose(question, BUDGETS[case[1]], Facts(max_items=case[2])).mechanism.name
 
 
-def _rivals(scale: Scale, log: Log, case: tuple[str, str, int]) -> dict[str, Measured]:
+def _rivals(scale: Scale, log: Log, case: Case) -> dict[str, Measured]:
     question, currency, bound = case
     ways = [way for way in RIVALS[question] if bound <= 3 or way not in {"optimal", "tsgd"}]
     found = {}
@@ -116,9 +127,9 @@ def _rivals(scale: Scale, log: Log, case: tuple[str, str, int]) -> dict[str, Mea
 
 
 def _mean_share(
-    found: dict[tuple[str, str, str, int], dict[str, Measured]],
+    found: Found,
     logs: tuple[str, ...],
-    case: tuple[str, str, int],
+    case: Case,
     way: str,
 ) -> float:
     """The mean over the logs of what one way shows over the most that any does."""
@@ -131,19 +142,27 @@ def _most(by: dict[str, Measured]) -> str:
 
 
 def _others(
-    found: dict[tuple[str, str, str, int], dict[str, Measured]],
+    found: Found,
     logs: tuple[str, ...],
-    case: tuple[str, str, int],
+    case: Case,
     way: str,
 ) -> str:
     rest = [one for one in found[logs[0], *case] if one != way]
     return ", ".join(f"{one} {_mean_share(found, logs, case, one):.2f}" for one in rest)
 
 
-def _gaussian(total: dict[tuple[str, str, int], float], taken: dict[tuple[str, str, int], str], bound: int) -> bool:
+def _gaussian(total: dict[Case, float], taken: dict[Case, str], bound: int) -> bool:
     case = ("count", "rho = 0.1", bound)
     return taken[case] == "gaussian-threshold" and total[case] < 0.01
 
+
+REMARKS = (
+    (
+        "Under (epsilon, delta) with two or three items the chooser assumes that people have as many as "
+        "was declared. Where most have one, weights by length would name more; that cannot be known "
+        "without looking."
+    ),
+)
 
 DEFAULT_CHOOSER = Study(
     name="default-chooser",

@@ -11,13 +11,15 @@ import numpy as np
 from hushcount.accounting.convert import epsilon_for
 from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, rho_budget
 from hushcount.model.facts import Facts
-from studies.findings import Chart, Claim, Findings, Measured, Series, Table, measured
+from studies.findings import Chart, Claim, Findings, Measured, Series, Table, firsts, measured, seconds
 from studies.logs import Log
 from studies.study import Scale, Study
 
 LOGS = ("git_commit_words 2-grams", "generated 0.9 8000x40", "movielens_1m x 3")
 RHOS = ("0.003", "0.01", "0.03", "0.1", "0.5", "1")
 DELTAS = ("1e-9", "1e-7", "1e-6", "1e-4")
+# (log, rho or delta) to what was counted or named.
+Found = dict[tuple[str, str], Measured]
 
 
 def default(scale: Scale) -> Findings:
@@ -42,79 +44,83 @@ def default(scale: Scale) -> Findings:
             f"{guess[standard]:.0%} and {guess[high]:.0%} of even cases at best, and a delta a thousand times "
             f"smaller costs {min(dear):.0%} to {max(dear):.0%} of the names."
         ),
-        tables=(
-            Table(
-                title="By rho, delta = 1e-6",
-                words="Epsilon at a total delta of 1e-5; the guess is about one person, of even odds before.",
-                columns=(
-                    "rho",
-                    "preset",
-                    "epsilon",
-                    "guess at most",
-                    *(f"{log}: accurate" for log in logs),
-                    *(f"{log}: named" for log in logs),
-                ),
-                rows=tuple(
-                    (
-                        rho,
-                        next((name for name, value in PRESETS.items() if value == rho), ""),
-                        _epsilon(rho),
-                        guess[rho],
-                        *(counts[log, rho] for log in logs),
-                        *(names.get((log, rho)) for log in logs),
-                    )
-                    for rho in rhos
-                ),
-            ),
-            Table(
-                title="Names by delta, rho = 0.1",
-                columns=("delta", *logs),
-                rows=tuple((d, *(by_delta[log, d] for log in logs)) for d in deltas),
-            ),
-        ),
-        charts=(
-            Chart(
-                title="Accurate counts by rho",
-                x="rho",
-                y="counts within 10 %",
-                log_x=True,
-                log_y=True,
-                series=tuple(
-                    Series(name=log, points=tuple((float(r), max(1.0, counts[log, r].mean)) for r in rhos))
-                    for log in logs
-                ),
-            ),
-            Chart(
-                title="Names by delta, over 1e-6",
-                x="delta",
-                y="items named, over the default's",
-                log_x=True,
-                series=tuple(
-                    Series(
-                        name=log,
-                        points=tuple((float(d), (by_delta[log, d] / by_delta[log, "1e-6"]).mean) for d in deltas),
-                    )
-                    for log in logs
-                ),
-            ),
-        ),
+        tables=_tables(counts, names, by_delta),
+        charts=_charts(counts, by_delta),
         claims=(
             Claim("each preset counts more than the one before, on every log", min(ups) > 1 and min(more) > 1),
-            Claim("a standard release leaves a guesser below 85 %", guess[standard] < 0.85),
-            Claim("a delta of 1e-9 costs less than a third of the names", max(dear) < 1 / 3),
+            Claim("a standard release leaves a guesser below 85 %", guess[standard] < 0.85, seen=True),
+            Claim("a delta of 1e-9 costs less than a third of the names", max(dear) < 1 / 3, seen=True),
         ),
-        remarks=(
-            (
-                "The guess is the best that a test of N(0, 1) against N(mu, 1), mu = sqrt(2 rho), can do, "
-                "beside delta: what Gaussian noise at this rho allows. Real attackers do worse (`hushcount "
-                "audit`)."
-            ),
-        ),
+        remarks=REMARKS,
         settings={
             "mechanisms": "ntm for counts, ladder for names (orders up to 16, at most 100 items of a person)",
             "runs": f"{len(scale.runs(3))} of each",
             "data": ", ".join(logs),
         },
+    )
+
+
+def _tables(counts: Found, names: Found, by_delta: Found) -> tuple[Table, ...]:
+    logs, rhos, deltas = firsts(counts), seconds(counts), seconds(by_delta)
+    presets = {rho: name for name, rho in PRESETS.items()}
+    return (
+        Table(
+            title="By rho, delta = 1e-6",
+            words="Epsilon at a total delta of 1e-5; the guess is about one person, of even odds before.",
+            columns=(
+                "rho",
+                "preset",
+                "epsilon",
+                "guess at most",
+                *(f"{log}: accurate" for log in logs),
+                *(f"{log}: named" for log in logs),
+            ),
+            rows=tuple(
+                (
+                    rho,
+                    presets.get(rho, ""),
+                    _epsilon(rho),
+                    _guess(rho),
+                    *(counts[log, rho] for log in logs),
+                    *(names.get((log, rho)) for log in logs),
+                )
+                for rho in rhos
+            ),
+        ),
+        Table(
+            title="Names by delta, rho = 0.1",
+            columns=("delta", *logs),
+            rows=tuple((d, *(by_delta[log, d] for log in logs)) for d in deltas),
+        ),
+    )
+
+
+def _charts(counts: Found, by_delta: Found) -> tuple[Chart, ...]:
+    logs, rhos, deltas = firsts(counts), seconds(counts), seconds(by_delta)
+    return (
+        Chart(
+            title="Accurate counts by rho",
+            x="rho",
+            y="counts within 10 %",
+            log_x=True,
+            log_y=True,
+            series=tuple(
+                Series(name=log, points=tuple((float(r), max(1.0, counts[log, r].mean)) for r in rhos)) for log in logs
+            ),
+        ),
+        Chart(
+            title="Names by delta, over 1e-6",
+            x="delta",
+            y="items named, over the default's",
+            log_x=True,
+            series=tuple(
+                Series(
+                    name=log,
+                    points=tuple((float(d), (by_delta[log, d] / by_delta[log, "1e-6"]).mean) for d in deltas),
+                )
+                for log in logs
+            ),
+        ),
     )
 
 
@@ -142,6 +148,14 @@ def _named(scale: Scale, log: Log, rho: str, delta: str) -> Measured:
     budget = replace(rho_budget(rho, delta), order=Decimal(16))
     return scale.named("ladder", log, scale.plan("ladder", budget, Facts(max_items=100)), scale.runs(3))
 
+
+REMARKS = (
+    (
+        "The guess is the best that a test of N(0, 1) against N(mu, 1), mu = sqrt(2 rho), can do, "
+        "beside delta: what Gaussian noise at this rho allows. Real attackers do worse (`hushcount "
+        "audit`)."
+    ),
+)
 
 DEFAULT_PRESETS = Study(
     name="default-presets",

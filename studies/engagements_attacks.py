@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 
 import numpy as np
@@ -27,8 +28,7 @@ def attacks(scale: Scale) -> Findings:
     averaged = {name: _averaging(scale, name) for name in ("known-laplace", "known-gumbel")}
     near, both = _differencing(scale)
     shown = {e: _unique(scale, e) for e in scale.some(UNIQUE_EPSILONS, 2)}
-    said = {e: UNIQUE_DELTA * math.exp(-e) for e in shown}
-    exact = averaging_success(EPSILON, REPEATS)
+    said = _paper_unique(shown)
     return Findings(
         sentence=(
             f"Thirty averaged answers show the true count to {averaged['known-laplace'].mean:.1%} of attackers with "
@@ -38,93 +38,102 @@ def attacks(scale: Scale) -> Findings:
             f"{max(shown[e].mean / said[e] for e in shown):.1f} times as often as the paper says, though never more "
             "often than delta."
         ),
-        tables=(
-            Table(
-                title="Averaging: 30 fresh answers about the same data (8.3.1)",
-                columns=("noise of a count", "simulated", "paper", "by formula"),
-                rows=(
-                    (
-                        "Laplace of scale 2/epsilon, as in the paper",
-                        averaged["known-laplace"],
-                        PAPER_AVERAGING,
-                        _laplace_mean(),
-                    ),
-                    ("Gaussian of deviation 2/epsilon, ours", averaged["known-gumbel"], None, exact),
-                ),
-            ),
-            Table(
-                title="Differencing: two top lists that differ by one person (8.3.2)",
-                columns=("", "simulated", "paper"),
-                rows=(
-                    ("share of counts within ½ of the truth", near, PAPER_NEAR),
-                    (f"counts near in both lists of {PAPER_RESULTS}", both, 1),
-                    ("largest k with less than one expected", differencing_results(EPSILON), PAPER_RESULTS),
-                ),
-            ),
-            Table(
-                title="Counts of one person (8.3.3)",
-                words=(
-                    f"{UNIQUE} items of one person each, delta = {UNIQUE_DELTA} so that it can be seen; at 1e-10 alike."
-                ),
-                columns=("epsilon_per", "simulated", "paper: delta e^-epsilon", "ours: delta", "simulated / paper"),
-                rows=tuple(
-                    (e, share, said[e], unique_count_shown(UNIQUE_DELTA, calls=1), share / said[e])
-                    for e, share in shown.items()
-                ),
-            ),
-        ),
-        charts=(
-            Chart(
-                title="A count of one person is shown",
-                x="epsilon_per",
-                y="probability",
-                series=(
-                    Series(
-                        name="simulated",
-                        points=tuple((e, share.mean) for e, share in shown.items()),
-                        band=tuple((s.mean - 2 * s.error, s.mean + 2 * s.error) for s in shown.values()),
-                    ),
-                    Series(name="paper", points=tuple(said.items()), dashed=True),
-                    Series(name="ours: delta", points=tuple((e, UNIQUE_DELTA) for e in shown), dashed=True),
-                ),
-            ),
-            _averages_chart(),
-        ),
-        claims=(
-            Claim(
-                "averaging Laplace noise works as often as 30 simulated noises say",
-                averaged["known-laplace"].near(_laplace_mean(), errors=4),
-            ),
-            Claim(
-                "averaging our noise works as often as our formula says", averaged["known-gumbel"].near(exact, errors=4)
-            ),
-            Claim(
-                "our formula for a near count errs to the safe side of our noise",
-                near.mean <= near_count(EPSILON) + 4 * near.error,
-            ),
-            Claim(
-                "a count of one person is never shown more often than delta",
-                all(s.mean <= UNIQUE_DELTA + 4 * s.error for s in shown.values()),
-            ),
-            Claim("erratum 42: above epsilon_per = 1 it is shown more often than the paper says", _over(shown, said)),
-        ),
-        remarks=(
-            "8.3.1: the paper's 11.5 % is a normal approximation; thirty Laplace noises are not quite normal.",
-            (
-                "Ours is another noise: a Gaussian at the same cost has 0.71 times the deviation, so counts are "
-                "sharper for analysts, and for attackers."
-            ),
-            (
-                "Erratum 42: the paper takes a boundary count of one for the worst case; with fewer items than are "
-                "fetched it is zero, and the bound is delta itself."
-            ),
-        ),
+        tables=_tables(averaged, (near, both), shown),
+        charts=(_unique_chart(shown), _averages_chart()),
+        claims=_claims(averaged, near, shown),
+        remarks=REMARKS,
         settings={
             "epsilon_per": f"{EPSILON}; of the third attack as in its table",
             "attackers": f"{len(scale.runs(4000, 400)):,} who average, {len(scale.runs(60, 4))} pairs of lists, "
             f"{len(scale.runs(4000, 600)):,} who look for one person",
             "mechanisms": "known-laplace at epsilon_per/2, known-gumbel and unknown-gumbel at epsilon_per",
         },
+    )
+
+
+def _tables(
+    averaged: dict[str, Measured], differenced: tuple[Measured, Measured], shown: dict[float, Measured]
+) -> tuple[Table, ...]:
+    near, both = differenced
+    said, exact, most = _paper_unique(shown), averaging_success(EPSILON, REPEATS), differencing_results(EPSILON)
+    return (
+        Table(
+            title="Averaging: 30 fresh answers about the same data (8.3.1)",
+            columns=("noise of a count", "simulated", "paper", "simulated / paper", "by formula"),
+            rows=(
+                (
+                    "Laplace of scale 2/epsilon, as in the paper",
+                    averaged["known-laplace"],
+                    PAPER_AVERAGING,
+                    averaged["known-laplace"] / PAPER_AVERAGING,
+                    _laplace_mean(),
+                ),
+                ("Gaussian of deviation 2/epsilon, ours", averaged["known-gumbel"], None, None, exact),
+            ),
+        ),
+        Table(
+            title="Differencing: two top lists that differ by one person (8.3.2)",
+            words="Ours is Gaussian noise, which has less of its mass in the middle than the paper's Laplace noise.",
+            columns=("", "simulated", "paper", "simulated / paper"),
+            rows=(
+                ("share of counts within ½ of the truth", near, PAPER_NEAR, near / PAPER_NEAR),
+                (f"counts near in both lists of {PAPER_RESULTS}", both, 1, both / 1),
+                ("largest k with less than one expected", most, PAPER_RESULTS, most / PAPER_RESULTS),
+            ),
+        ),
+        Table(
+            title="Counts of one person (8.3.3)",
+            words=(
+                f"{UNIQUE} items of one person each, delta = {UNIQUE_DELTA} so that it can be seen; at 1e-10 alike."
+            ),
+            columns=("epsilon_per", "simulated", "paper: delta e^-epsilon", "ours: delta", "simulated / paper"),
+            rows=tuple(
+                (e, share, said[e], unique_count_shown(UNIQUE_DELTA, calls=1), share / said[e])
+                for e, share in shown.items()
+            ),
+        ),
+    )
+
+
+def _unique_chart(shown: dict[float, Measured]) -> Chart:
+    return Chart(
+        title="A count of one person is shown",
+        x="epsilon_per",
+        y="probability",
+        series=(
+            Series(
+                name="simulated, ± 2 errors",
+                points=tuple((e, share.mean) for e, share in shown.items()),
+                band=tuple((s.mean - 2 * s.error, s.mean + 2 * s.error) for s in shown.values()),
+            ),
+            Series(name="paper: delta e^-epsilon", points=tuple(_paper_unique(shown).items()), dashed=True),
+            Series(name="ours: delta", points=tuple((e, UNIQUE_DELTA) for e in shown), dashed=True),
+        ),
+    )
+
+
+def _paper_unique(shown: Iterable[float]) -> dict[float, float]:
+    """What the paper says of a list (8.3.3), by epsilon_per."""
+    return {e: UNIQUE_DELTA * math.exp(-e) for e in shown}
+
+
+def _claims(averaged: dict[str, Measured], near: Measured, shown: dict[float, Measured]) -> tuple[Claim, ...]:
+    said, exact = _paper_unique(shown), averaging_success(EPSILON, REPEATS)
+    return (
+        Claim(
+            "averaging Laplace noise works as often as 30 simulated noises say",
+            averaged["known-laplace"].near(_laplace_mean(), errors=4),
+        ),
+        Claim("averaging our noise works as often as our formula says", averaged["known-gumbel"].near(exact, errors=4)),
+        Claim(
+            "our formula for a near count errs to the safe side of our noise",
+            near.mean <= near_count(EPSILON) + 4 * near.error,
+        ),
+        Claim(
+            "a count of one person is never shown more often than delta",
+            all(s.mean <= UNIQUE_DELTA + 4 * s.error for s in shown.values()),
+        ),
+        Claim("erratum 42: above epsilon_per = 1 it is shown more often than the paper says", _over(shown, said)),
     )
 
 
@@ -210,6 +219,18 @@ def _averages_chart() -> Chart:
         ),
     )
 
+
+REMARKS = (
+    "8.3.1: the paper's 11.5 % is a normal approximation; thirty Laplace noises are not quite normal.",
+    (
+        "Ours is another noise: a Gaussian at the same cost has 0.71 times the deviation, so counts are "
+        "sharper for analysts, and for attackers."
+    ),
+    (
+        "Erratum 42: the paper takes a boundary count of one for the worst case; with fewer items than are "
+        "fetched it is zero, and the bound is delta itself."
+    ),
+)
 
 ENGAGEMENTS_ATTACKS = Study(
     name="engagements-attacks",

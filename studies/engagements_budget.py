@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 
 from hushcount.accounting import convert, units
-from studies.findings import Chart, Claim, Findings, Series, Table, share_of
+from studies.findings import Chart, Claim, Findings, Measured, Series, Table, share_of
 from studies.study import Scale, Study
 
 MONTH = units.Units(information=3000, calls=30, epsilon_per=Decimal("0.15"), delta_per_call=Decimal("1e-10"))
@@ -30,7 +30,6 @@ def budget(scale: Scale) -> Findings:
     }
     over = {at: share_of(sum(left < 0 for left in lefts), analysts) for at, lefts in runs.items()}
     worst = {at: min(lefts) for at, lefts in runs.items()}
-    more = convert.epsilon_for(Decimal(3001) * Decimal("0.0028125"), delta0="3e-9", total_delta=TOTAL_DELTA)
     most = max(share.mean for (_, check), share in over.items() if check == "as printed")
     return Findings(
         sentence=(
@@ -39,29 +38,7 @@ def budget(scale: Scale) -> Findings:
             f"once {promise.tight:.2f}; its Algorithm 5 as printed overspends by a unit for up to {most:.0%} of "
             "simulated analysts, as corrected for none."
         ),
-        tables=(
-            Table(
-                title="Table 2, the month",
-                columns=("reading", "epsilon", "paper", "ratio"),
-                rows=(
-                    ("equation (6.1), as printed", promise.printed, PAPER, promise.printed / PAPER),
-                    ("tight conversion, 2 l* delta for the calls", promise.converted, PAPER, promise.converted / PAPER),
-                    (
-                        "tight conversion, l* delta for the calls (erratum 7)",
-                        promise.tight,
-                        PAPER,
-                        promise.tight / PAPER,
-                    ),
-                    ("the same after Algorithm 5 overspent by one unit", more, PAPER, more / PAPER),
-                ),
-            ),
-            Table(
-                title="Algorithm 5: analysts who ask until they are refused",
-                words="A list of k items without bottom uses 2k + 1 units; the printed check lets it run on 2k.",
-                columns=("asked", "check", "overspent", "units left, at worst"),
-                rows=tuple((how, check, over[how, check], worst[how, check]) for how, check in runs),
-            ),
-        ),
+        tables=_tables(promise, over, worst),
         charts=(
             Chart(
                 title="Epsilon of the month",
@@ -90,17 +67,42 @@ def budget(scale: Scale) -> Findings:
             ),
             Claim("as corrected, nobody does", all(left >= 0 for at, left in worst.items() if at[1] == "as corrected")),
         ),
-        remarks=(
-            "Errata 7 and 10: Theorem 2 charges 2 delta for a call; as approximate zCDP it is delta.",
-            "Erratum 3: the printed check is `2k > k*`, for a list that may use 2k + 1 units; ours reserves 2k + 1.",
-            "Other rows of Table 2 are other systems' own statements, which nothing here can check.",
-        ),
+        remarks=REMARKS,
         settings={
             "budget": "k* = 3000, l* = 30, epsilon_per = 0.15, delta = 1e-10 for a call, total delta 7e-9",
             "analysts": (
                 f"{analysts:,} of each kind, each until a question is refused; with probability 0.8 a list is full"
             ),
         },
+    )
+
+
+def _tables(
+    promise: units.Promise, over: dict[tuple[str, str], Measured], worst: dict[tuple[str, str], int]
+) -> tuple[Table, ...]:
+    more = convert.epsilon_for(Decimal(3001) * Decimal("0.0028125"), delta0="3e-9", total_delta=TOTAL_DELTA)
+    return (
+        Table(
+            title="Table 2, the month",
+            columns=("reading", "epsilon", "paper", "ratio"),
+            rows=(
+                ("equation (6.1), as printed", promise.printed, PAPER, promise.printed / PAPER),
+                ("tight conversion, 2 l* delta for the calls", promise.converted, PAPER, promise.converted / PAPER),
+                (
+                    "tight conversion, l* delta for the calls (erratum 7)",
+                    promise.tight,
+                    PAPER,
+                    promise.tight / PAPER,
+                ),
+                ("the same after Algorithm 5 overspent by one unit", more, PAPER, more / PAPER),
+            ),
+        ),
+        Table(
+            title="Algorithm 5: analysts who ask until they are refused",
+            words="A list of k items without bottom uses 2k + 1 units; the printed check lets it run on 2k.",
+            columns=("asked", "check", "overspent", "units left, at worst"),
+            rows=tuple((how, check, over[how, check], worst[how, check]) for how, check in over),
+        ),
     )
 
 
@@ -123,6 +125,12 @@ def _spend(ks: tuple[int, ...], may: Callable[[int, int], bool], chance: np.rand
 def _rounded(epsilon: float) -> float:
     return round(epsilon, 2)
 
+
+REMARKS = (
+    "Errata 7 and 10: Theorem 2 charges 2 delta for a call; as approximate zCDP it is delta.",
+    "Erratum 3: the printed check is `2k > k*`, for a list that may use 2k + 1 units; ours reserves 2k + 1.",
+    "Other rows of Table 2 are other systems' own statements, which nothing here can check.",
+)
 
 ENGAGEMENTS_BUDGET = Study(
     name="engagements-budget",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,16 @@ def measured(values: Iterable[float]) -> Measured:
     # Equal runs have no error at all, not the dust that their mean leaves.
     error = float(found.std(ddof=1)) / len(found) ** 0.5 if len(found) > 1 and np.ptp(found) else 0.0
     return Measured(float(found.mean()), error)
+
+
+def firsts(found: Iterable[tuple[_A, _B]]) -> list[_A]:
+    """What stands first in the keys of what was found, each once and in their order."""
+    return list(dict.fromkeys(one for one, _ in found))
+
+
+def seconds(found: Iterable[tuple[_A, _B]]) -> list[_B]:
+    """What stands second in the keys of what was found, each once and in their order."""
+    return list(dict.fromkeys(other for _, other in found))
 
 
 def share_of(happened: int, runs: int) -> Measured:
@@ -89,10 +102,17 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of the page, and whether it follows from the page's own numbers."""
+    """A sentence of the page, and whether it follows from the page's own numbers.
+
+    Attributes:
+        words: the sentence.
+        holds: whether it is so.
+        seen: whether its limit was set when a first run had been seen, and is neither a paper's nor a number of errors.
+    """
 
     words: str
     holds: bool
+    seen: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

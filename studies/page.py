@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 import textwrap
 
-from studies.findings import Cell, Findings, Measured, Table
-from studies.study import Study
+from studies.findings import Cell, Claim, Findings, Measured, Table
+from studies.stamp import Stamp
+from studies.study import FIRST_SEED, Study
 
 WIDTH = 118
+_SEEN = (
+    " A *limit set later* was set when first runs had been seen; the runs of this page have other noise, so such a "
+    "line says that things stayed so on these logs, not that it was foreseen."
+)
 
 
-def page(study: Study, found: Findings) -> str:
-    """The page in Markdown."""
+def page(study: Study, found: Findings, stamp: Stamp) -> str:
+    """The page in Markdown, with what made it; its seal comes last."""
     parts = [
         f"# {study.title}",
         _wrapped(found.sentence),
@@ -20,16 +25,17 @@ def page(study: Study, found: Findings) -> str:
         _wrapped(f"**Question.** {study.question} **Source.** {study.source}."),
         *(_table(table) for table in found.tables),
         "## What follows",
-        "Each line is computed from the rows above; one that did not hold would say so here, and fail `make study`.",
-        "\n".join(
-            _wrapped(f"{'Holds' if one.holds else '**Does not hold**'}: {one.words}", "- ") for one in found.claims
+        _wrapped(
+            "Each line is computed from the rows above; one that did not hold would say so here, and fail `make "
+            "study`." + _SEEN * any(one.seen for one in found.claims)
         ),
+        "\n".join(_wrapped(_claim(one), "- ") for one in found.claims),
         *(
             ["## Where it differs, and why", "\n".join(_wrapped(one, "- ") for one in found.remarks)]
             * bool(found.remarks)
         ),
         "## How it was made",
-        _settings(study, found),
+        _settings(study, found, stamp),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -57,11 +63,17 @@ def index(studies: dict[Study, str]) -> str:
     )
 
 
-def _settings(study: Study, found: Findings) -> str:
+def _claim(one: Claim) -> str:
+    return f"{'Holds' if one.holds else '**Does not hold**'}: {one.words}{' (limit set later)' * one.seen}"
+
+
+def _settings(study: Study, found: Findings, stamp: Stamp) -> str:
     given = {
         "again": f'`make study ARGS="{study.name}"`',
         **found.settings,
-        "noise": "fixed seeds 0, 1, 2, ...: every release of this page is stamped *not private*",
+        "noise": f"fixed seeds, of runs from {FIRST_SEED} on: every release of this page is stamped *not private*",
+        "mechanisms": stamp.mechanisms,
+        "code": stamp.code,
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in given.items())])
 

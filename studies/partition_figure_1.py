@@ -68,13 +68,7 @@ def figure_1(scale: Scale) -> Findings:
                 all(m["tsgd"] - m["optimal"] <= 1 for m in mids.values()),
             ),
         ),
-        remarks=(
-            (
-                "The paper draws Laplace noise and pi_opt and prints no numbers; Gaussian noise and k-TSGD are "
-                "added. Under rho in the place of (epsilon, delta) a Gaussian threshold is the best of them: the "
-                "page on the chooser shows it."
-            ),
-        ),
+        remarks=REMARKS,
         settings={
             "epsilon, delta": "(1, 1e-5) and (0.1, 1e-10)",
             "runs": (
@@ -147,10 +141,19 @@ def _chart(panel: tuple[float, float], most: int, laws: dict[str, Curve]) -> Cha
     )
 
 
+REMARKS = (
+    (
+        "The paper draws Laplace noise and pi_opt and prints no numbers; Gaussian noise and k-TSGD are "
+        "added. Under rho in the place of (epsilon, delta) a Gaussian threshold is the best of them: the "
+        "page on the chooser shows it."
+    ),
+)
+
 PARTITION_FIGURE_1 = Study(
     name="partition-figure-1",
     title="Partition selection, Figure 1: keep probabilities",
     source="Differentially private partition selection (Desfontaines, Voss, Gipson and Mandayam 2022), Figure 1",
     question="With which probability is an item of n people kept, by the optimal primitive and by thresholds on noise?",
     run=figure_1,
+    reads=("optimal", "count-laplace", "count-gaussian", "tsgd"),
 )

@@ -51,30 +51,31 @@ def midpoints(scale: Scale) -> Findings:
                 log_y=True,
                 series=_series(by_epsilon),
             ),
-            *(
-                Chart(
-                    title=f"Mid-points by delta, epsilon = {e}", x="delta", y="people", log_x=True, series=_series(by)
-                )
-                for e, by in by_delta.items()
-            ),
+            *(_by_delta(e, by) for e, by in by_delta.items()),
         ),
         claims=(
             Claim(
                 "the gain over Laplace noise falls with epsilon",
                 list(gain.values()) == sorted(gain.values(), reverse=True),
             ),
-            Claim("it is above 1.1 at the smallest epsilon and below 1.25 from epsilon = 1 on", _gains(gain)),
+            Claim(
+                "it is above 1.1 at the smallest epsilon and below 1.25 from epsilon = 1 on", _gains(gain), seen=True
+            ),
             Claim(
                 "the distance between the mid-points is constant in delta, within two people",
                 all(max(line) - min(line) <= 2 for line in apart.values()),
+                seen=True,
             ),
             Claim("no way has a lower mid-point than the optimal one", all(_least(n) for n in by_epsilon.values())),
         ),
-        remarks=(
-            "The paper prints no numbers beside these figures; what its text says of them is what is checked here.",
-        ),
+        remarks=REMARKS,
         settings={"law": "exact: the tables and thresholds of our plans, nothing drawn", "items of a person": "1"},
     )
+
+
+def _by_delta(epsilon: float, by: dict[float, dict[str, tuple[int, int, int]]]) -> Chart:
+    title = f"Mid-points by delta, epsilon = {epsilon}, 5 to 95 %"
+    return Chart(title=title, x="delta", y="people", log_x=True, series=_series(by))
 
 
 def _needed(epsilon: float, delta: float) -> dict[str, tuple[int, int, int]]:
@@ -110,10 +111,13 @@ def _least(needed: dict[str, tuple[int, int, int]]) -> bool:
     return needed["optimal"][1] == min(people[1] for people in needed.values())
 
 
+REMARKS = ("The paper prints no numbers beside these figures; what its text says of them is what is checked here.",)
+
 PARTITION_MIDPOINTS = Study(
     name="partition-midpoints",
     title="Partition selection, Figures 2 and 3: mid-points",
     source="Differentially private partition selection (Desfontaines, Voss, Gipson and Mandayam 2022), Figures 2 and 3",
     question="How many people does an item need, by epsilon and by delta?",
     run=midpoints,
+    reads=("optimal", "count-laplace", "count-gaussian", "tsgd"),
 )

@@ -12,7 +12,7 @@ from studies.findings import Chart, Series
 # Okabe and Ito's colours, which people tell apart who see few.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6bb1", "#7f7f7f")
 _WIDE, _HIGH = 470, 330
-_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 14, 34, 48
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 22, 34, 48
 _LINE = 15
 
 
@@ -148,9 +148,9 @@ def _series(series: Series, colour: str, across: Callable[[float], float], up: C
 
 
 def _names(chart: Chart) -> list[str]:
-    parts, each = [], (_WIDE - _LEFT) / 2
+    parts, across = [], _names_across(chart)
     for number, series in enumerate(chart.series):
-        x, y = 24 + (number % 2) * (each + 20), _HIGH + 4 + _LINE * (number // 2)
+        x, y = 24 + (number % across) * (_WIDE - 24) / 2, _HIGH + 4 + _LINE * (number // across)
         colour = _COLOURS[number % len(_COLOURS)]
         dash = ' stroke-dasharray="5 4"' if series.dashed else ""
         if series.dots:
@@ -161,8 +161,13 @@ def _names(chart: Chart) -> list[str]:
     return parts
 
 
+def _names_across(chart: Chart) -> int:
+    """How many names stand in a line: two, or one if a name would run into the next."""
+    return 2 if max(len(series.name) for series in chart.series) <= 30 else 1
+
+
 def _names_rows(chart: Chart) -> int:
-    return (len(chart.series) + 1) // 2 + 1
+    return math.ceil(len(chart.series) / _names_across(chart)) + 1
 
 
 def _text(x: float, y: float, words: str, *, anchor: str = "start", bold: bool = False) -> str:

@@ -35,12 +35,13 @@ TABLE_5 = (
 FIGURES = (("reddit people", "Table 4"), ("reddit people", "Table 5"), ("imdb", "Table 4"), ("imdb", "Table 5"))
 WAYS = ("weighted-gaussian", "sips", "policy-gaussian", "ladder")
 Row = tuple[str, str, str, float, float]
+Named = dict[tuple[str, str, tuple[str, str, str]], dict[str, Measured]]
 
 
 def budgets(scale: Scale) -> Findings:
     """Both tables row by row, and the four mechanisms at each row's rho and delta."""
     figures = FIGURES[:1] if scale.small else FIGURES
-    rows = {"Table 4": TABLE_4, "Table 5": TABLE_5}
+    rows: dict[str, tuple[Row, ...]] = {"Table 4": TABLE_4, "Table 5": TABLE_5}
     told = {name: [_converted(row) for row in lines] for name, lines in rows.items()}
     tried = {name: [TABLE_4[4]] if scale.small else list(lines) for name, lines in rows.items()}
     named = {(log, name, row[:3]): _named(scale, log, row) for log, name in figures for row in tried[name]}
@@ -58,42 +59,7 @@ def budgets(scale: Scale) -> Findings:
             f"every budget the order of the mechanisms is the same, DP-SIPS above one round in {orders} of "
             f"{len(named)} cases and the ladder above both."
         ),
-        tables=(
-            *(
-                Table(
-                    title=f"{name}: the conversions",
-                    columns=(
-                        "rho",
-                        "delta zCDP",
-                        "epsilon",
-                        "delta DP, ours",
-                        "paper",
-                        "alpha, ours",
-                        "paper",
-                        "difference",
-                    ),
-                    rows=tuple(
-                        (
-                            *row[:3],
-                            f"{delta:.3e}",
-                            f"{row[3]:.2e}",
-                            f"{alpha:.3f}",
-                            f"{row[4]:.3f}",
-                            f"{alpha - row[4]:+.3f}",
-                        )
-                        for row, (delta, alpha) in zip(lines, told[name], strict=True)
-                    ),
-                )
-                for name, lines in rows.items()
-            ),
-            Table(
-                title="Items named (Figures 3 to 5)",
-                columns=("data", "of", "rho", "delta zCDP", "epsilon", *WAYS),
-                rows=tuple(
-                    (log, name, *row, *(found[way] for way in WAYS)) for (log, name, row), found in named.items()
-                ),
-            ),
-        ),
+        tables=_tables(rows, told, named),
         charts=_charts(named, figures, tried),
         claims=(
             Claim(
@@ -114,18 +80,51 @@ def budgets(scale: Scale) -> Findings:
                 all(f["ladder"].mean >= f["sips"].mean for f in named.values()),
             ),
         ),
-        remarks=(
-            (
-                "Figure 4's caption says epsilon = 1.7 where Table 5, which lists its budgets, has 0.62; the table is "
-                "followed."
-            ),
-            "The figures print no numbers. GW is left out: it is not private as printed (erratum 36); Table 2 has it.",
-        ),
+        remarks=REMARKS,
         settings={
             "items of a person": "at most 100",
             "runs": f"{len(scale.runs(2))} of each",
             "data": "reddit people (Figures 3 and 4), imdb (Figure 5)",
         },
+    )
+
+
+def _tables(
+    rows: dict[str, tuple[Row, ...]], told: dict[str, list[tuple[float, float]]], named: Named
+) -> tuple[Table, ...]:
+    return (
+        *(
+            Table(
+                title=f"{name}: the conversions",
+                columns=(
+                    "rho",
+                    "delta zCDP",
+                    "epsilon",
+                    "delta DP, ours",
+                    "paper",
+                    "alpha, ours",
+                    "paper",
+                    "difference",
+                ),
+                rows=tuple(
+                    (
+                        *row[:3],
+                        f"{delta:.3e}",
+                        f"{row[3]:.2e}",
+                        f"{alpha:.3f}",
+                        f"{row[4]:.3f}",
+                        f"{alpha - row[4]:+.3f}",
+                    )
+                    for row, (delta, alpha) in zip(lines, told[name], strict=True)
+                ),
+            )
+            for name, lines in rows.items()
+        ),
+        Table(
+            title="Items named (Figures 3 to 5)",
+            columns=("data", "of", "rho", "delta zCDP", "epsilon", *WAYS),
+            rows=tuple((log, name, *row, *(found[way] for way in WAYS)) for (log, name, row), found in named.items()),
+        ),
     )
 
 
@@ -160,7 +159,7 @@ def _named(scale: Scale, log: str, row: Row) -> dict[str, Measured]:
 
 
 def _charts(
-    named: dict[tuple[str, str, tuple[str, str, str]], dict[str, Measured]],
+    named: Named,
     figures: tuple[tuple[str, str], ...],
     tried: dict[str, list[Row]],
 ) -> tuple[Chart, ...]:
@@ -175,6 +174,11 @@ def _charts(
         charts.append(Chart(title=f"{log}, {name}", x=x, y="items named", series=series, log_x=True, log_y=True))
     return tuple(charts)
 
+
+REMARKS = (
+    ("Figure 4's caption says epsilon = 1.7 where Table 5, which lists its budgets, has 0.62; the table is followed."),
+    "The figures print no numbers. GW is left out: it is not private as printed (erratum 36); Table 2 has it.",
+)
 
 SIPS_BUDGETS = Study(
     name="sips-budgets",

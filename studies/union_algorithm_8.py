@@ -78,12 +78,7 @@ def broken(scale: Scale) -> Findings:
             Claim("and further with more items", list(printed.values()) == sorted(printed.values())),
             Claim("Algorithm 7 moves by at most one", max(ours.values()) <= 1),
         ),
-        remarks=(
-            (
-                "Erratum 22, and the authors' own corrigendum: the paper calls this policy its winner; all numbers "
-                "of it are void, and hushcount refuses it by name."
-            ),
-        ),
+        remarks=REMARKS,
         settings={"weights": "exact distances, nothing drawn; cap three saturation gaps, 3/sqrt(5)"},
     )
 
@@ -120,10 +115,18 @@ def in_descent(people: Sequence[Sequence[str]], cutoff: float, most: int) -> dic
     return dict(zip(found.items.tolist(), (found.weights / found.unit).tolist(), strict=True))
 
 
+REMARKS = (
+    (
+        "Erratum 22, and the authors' own corrigendum: the paper calls this policy its winner; all numbers "
+        "of it are void, and hushcount refuses it by name."
+    ),
+)
+
 UNION_ALGORITHM_8 = Study(
     name="union-algorithm-8",
     title="Set union, Algorithm 8: not private",
     source="Differentially private set union (Gopi and others 2020), Algorithm 8, and its corrigendum",
     question="By how much can one person move the weights of the policy that the paper calls its winner?",
     run=broken,
+    reads=("policy-gaussian",),
 )

@@ -16,8 +16,17 @@ from studies.logs import Log
 from studies.study import Scale, Study
 
 BUDGET, BOUND = ("3", f"{math.exp(-10):.12e}"), 100
-ALPHAS, BOUNDS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0), (1, 10, 100)
+ALPHAS, BOUNDS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0), (1, 10, 50, 100)
 WAYS = ("policy-laplace", "policy-gaussian", "policy-ks")
+# Table 4 of the paper, one pass and two; its rows from 100 on are void (erratum 27).
+PAPER = {
+    ("policy-laplace", 1): (4236, 4257),
+    ("policy-laplace", 10): (12452, 12389),
+    ("policy-laplace", 50): (15056, 15080),
+    ("policy-gaussian", 1): (3135, 3131),
+    ("policy-gaussian", 10): (10784, 10817),
+    ("policy-gaussian", 50): (15763, 15809),
+}
 
 
 def policies(scale: Scale) -> Findings:
@@ -25,7 +34,7 @@ def policies(scale: Scale) -> Findings:
     log = scale.log("git_commit_words")
     by_alpha = {(way, a): _with_cap(scale, log, way, a) for way in WAYS for a in ALPHAS}
     few = scale.log("git_commit_words of 8000")
-    bounds = (1, 10) if scale.small else BOUNDS
+    bounds = (10,) if scale.small else BOUNDS
     passes = {(way, b, n): _passes(scale, few, (way, b, n)) for way in WAYS[:2] for b in bounds for n in (1, 2)}
     best = {way: max((by_alpha[way, a].mean, a) for a in ALPHAS)[1] for way in WAYS}
     ours = {"policy-laplace": 5.0, "policy-gaussian": 3.0, "policy-ks": 2.0}
@@ -38,15 +47,7 @@ def policies(scale: Scale) -> Findings:
             f"2 scales above the threshold lose at most {max(lost.values()):.1%} against the best cap tried."
         ),
         tables=(
-            Table(
-                title="One pass and two (Table 4)",
-                words="The plain algorithms in NumPy, cap 2 scales above the threshold, as in the paper.",
-                columns=("policy", "bound", "1 pass", "2 passes", "2 / 1", "standard errors apart"),
-                rows=tuple(
-                    (way, b, passes[way, b, 1], passes[way, b, 2], passes[way, b, 2] / passes[way, b, 1], distance)
-                    for (way, b), distance in apart.items()
-                ),
-            ),
+            _table_4(passes, apart),
             Table(
                 title="The cap, in scales above the threshold (Figure 12)",
                 columns=("alpha", *WAYS),
@@ -69,21 +70,38 @@ def policies(scale: Scale) -> Findings:
                 "a cap at the threshold itself names less than the best",
                 all(by_alpha[w, 0.0].mean < by_alpha[w, best[w]].mean for w in WAYS),
             ),
-            Claim("our caps name at most 12 % less than the best tried", max(lost.values()) < 0.12),
+            Claim("our caps name at most 12 % less than the best tried", max(lost.values()) < 0.12, seen=True),
         ),
-        remarks=(
-            "Erratum 27: rows 100 and more of the paper's Table 4 are the same for both policies, so no target.",
-            (
-                "Erratum 26: the paper's alpha is 5 or 3 for Policy Laplace, depending on the place; both are in the "
-                "curve."
-            ),
-            ("Data: the stand-in has authors of commit messages; for passes 8,000 of them, visited in plain Python."),
-        ),
+        remarks=REMARKS,
         settings={
             "budget": "epsilon = 3, delta = e^-10",
             "runs": f"{len(scale.runs(3))} of each",
             "data": f"{log.name}, {few.name}",
         },
+    )
+
+
+def _table_4(passes: dict[tuple[str, int, int], Measured], apart: dict[tuple[str, int], float]) -> Table:
+    rows = []
+    for (way, bound), distance in apart.items():
+        one, two = (passes[way, bound, n] for n in (1, 2))
+        first, second = PAPER.get((way, bound), (None, None))
+        printed = second / first if first and second else None
+        rows.append((way, bound, one, two, two / one, distance, printed, two / one / printed if printed else None))
+    return Table(
+        title="One pass and two (Table 4)",
+        words="The plain algorithms in NumPy, cap 2 scales above the threshold, as in the paper.",
+        columns=(
+            "policy",
+            "bound",
+            "1 pass",
+            "2 passes",
+            "2 / 1",
+            "standard errors apart",
+            "2 / 1, paper",
+            "ours / paper",
+        ),
+        rows=tuple(rows),
     )
 
 
@@ -114,6 +132,12 @@ def _passes(scale: Scale, log: Log, at: tuple[str, int, int]) -> Measured:
 def _apart(one: Measured, other: Measured) -> float:
     return abs(one.mean - other.mean) / (math.hypot(one.error, other.error) or 1.0)
 
+
+REMARKS = (
+    "Erratum 27: rows 100 and more of the paper's Table 4 are the same for both policies, so no target.",
+    ("Erratum 26: the paper's alpha is 5 or 3 for Policy Laplace, depending on the place; both are in the curve."),
+    ("Data: the stand-in has authors of commit messages; for passes 8,000 of them, visited in plain Python."),
+)
 
 UNION_POLICIES = Study(
     name="union-policies",

@@ -9,7 +9,7 @@ import numpy as np
 from hushcount.model.budgets import epsilon_budget
 from hushcount.model.facts import Facts
 from studies import plain
-from studies.findings import Chart, Claim, Findings, Measured, Series, Table, measured
+from studies.findings import Chart, Claim, Findings, Measured, Series, Table, measured, seconds
 from studies.logs import Log
 from studies.study import Scale, Study
 
@@ -18,7 +18,7 @@ BOUNDS, EPSILONS = (1, 10, 50, 100, 200), (0.5, 1.0, 2.0, 3.0, 4.0)
 WAYS = ("count-laplace", "count-gaussian", "weighted-laplace", "weighted-gaussian", "policy-laplace", "policy-gaussian")
 OURS = "ladder"
 # Table 2 of the paper, by bound; the row of Policy Gaussian l1 is void (erratum 22) and left out.
-PAPER = {
+_PRINTED = {
     "count-laplace": (4484, 3666, 2199, 1502, 882),
     "count-gaussian": (3179, 6616, 6998, 6470, 5492),
     "weighted-laplace": (4479, 4309, 4012, 3875, 3726),
@@ -26,20 +26,23 @@ PAPER = {
     "policy-laplace": (4387, 12838, 15421, 14923, 14346),
     "policy-gaussian": (3180, 10918, 16188, 17024, 17211),
 }
+PAPER = {(way, bound): line[n] for way, line in _PRINTED.items() for n, bound in enumerate((1, 10, 50, 100, 200))}
 # Table 1 of the paper: the share of people whose lists are at most so long.
 LENGTHS = {1: 0.0278, 10: 0.2982, 50: 0.7916, 100: 0.9313, 300: 0.9959}
+ByBound = dict[tuple[str, int], Measured]
+ByEpsilon = dict[tuple[str, float], Measured]
 
 
 def table_2(scale: Scale) -> Findings:
     """All mechanisms at all bounds, then at all epsilons."""
     log = scale.log("reddit people")
     bounds = (1, 50) if scale.small else BOUNDS
-    epsilons = tuple(scale.some(EPSILONS, 2))
+    epsilons = (1.0, EPSILON) if scale.small else EPSILONS
     by_bound = {(way, b): _named(scale, log, way, (EPSILON, b)) for way in (*WAYS, OURS) for b in bounds}
     at = bounds[-1] if scale.small else 100
     by_epsilon = {(way, e): _named(scale, log, way, (e, at)) for way in (*WAYS, OURS) for e in epsilons}
     again = _plain(scale, log, at)
-    ratios = {(way, b): by_bound[way, b] / PAPER[way][n] for way in WAYS for n, b in enumerate(bounds)}
+    ratios = {(way, b): by_bound[way, b] / PAPER[way, b] for way in WAYS for b in bounds}
     best = {way: max(by_bound[way, b].mean for b in bounds) for way in (*WAYS, OURS)}
     low, high = (end(ratio.mean for ratio in ratios.values()) for end in (min, max))
     return Findings(
@@ -50,40 +53,7 @@ def table_2(scale: Scale) -> Findings:
             f"ladder, which needs no order of people, names {best[OURS] / best['policy-gaussian']:.2f} times what "
             "Policy Gaussian does."
         ),
-        tables=(
-            Table(
-                title=f"Items named, epsilon = {EPSILON:g}, delta = e^-10",
-                words=(
-                    "Paper: r/AskReddit, which cannot be had. Ours: titles handed out so that lists are as long as "
-                    "there."
-                ),
-                columns=("mechanism", "bound", "ours", "paper", "ours / paper"),
-                rows=(
-                    *(
-                        (way, b, by_bound[way, b], PAPER[way][n], ratios[way, b])
-                        for way in WAYS
-                        for n, b in enumerate(bounds)
-                    ),
-                    *((OURS, b, by_bound[OURS, b], None, None) for b in bounds),
-                ),
-            ),
-            Table(
-                title="Against the printed algorithms, corrected",
-                words="In NumPy, written from the paper, with errata 23, 24, 26 and 29.",
-                columns=("mechanism", "bound", "ours", "plain", "ours / plain"),
-                rows=tuple((way, at, by_bound[way, at], one, by_bound[way, at] / one) for way, one in again.items()),
-            ),
-            Table(
-                title=f"Items named by epsilon, bound {at} (Figure 1)",
-                columns=("epsilon", *WAYS, OURS),
-                rows=tuple((e, *(by_epsilon[way, e] for way in (*WAYS, OURS))) for e in epsilons),
-            ),
-            Table(
-                title="Lengths of lists: the paper's Table 1",
-                columns=("at most", "ours", "paper"),
-                rows=tuple((most, float(np.mean(log.lengths <= most)), share) for most, share in LENGTHS.items()),
-            ),
-        ),
+        tables=_tables(by_bound, by_epsilon, again, log),
         charts=(
             _chart("By the bound on lists (Figure 5)", "items of a person", by_bound, bounds),
             _chart("By epsilon (Figure 1)", "epsilon", by_epsilon, epsilons),
@@ -98,6 +68,42 @@ def table_2(scale: Scale) -> Findings:
             "runs": f"{len(scale.runs(3))} of each; mean ± standard error (the paper: 5)",
             "data": log.name,
         },
+    )
+
+
+def _tables(by_bound: ByBound, by_epsilon: ByEpsilon, again: dict[str, Measured], log: Log) -> tuple[Table, ...]:
+    bounds = seconds(by_bound)
+    at = 100 if 100 in bounds else bounds[-1]
+    return (
+        _items_named(by_bound),
+        Table(
+            title="Against the printed algorithms, corrected",
+            words="In NumPy, written from the paper, with errata 23, 24, 26 and 29.",
+            columns=("mechanism", "bound", "ours", "plain", "ours / plain"),
+            rows=tuple((way, at, by_bound[way, at], one, by_bound[way, at] / one) for way, one in again.items()),
+        ),
+        Table(
+            title=f"Items named by epsilon, bound {at} (Figure 1)",
+            columns=("epsilon", *WAYS, OURS),
+            rows=tuple((e, *(by_epsilon[way, e] for way in (*WAYS, OURS))) for e in seconds(by_epsilon)),
+        ),
+        Table(
+            title="Lengths of lists: the paper's Table 1",
+            columns=("at most", "ours", "paper"),
+            rows=tuple((most, float(np.mean(log.lengths <= most)), share) for most, share in LENGTHS.items()),
+        ),
+    )
+
+
+def _items_named(by_bound: ByBound) -> Table:
+    return Table(
+        title=f"Items named, epsilon = {EPSILON:g}, delta = e^-10",
+        words="Paper: r/AskReddit, which cannot be had. Ours: titles handed out so that lists are as long as there.",
+        columns=("mechanism", "bound", "ours", "paper", "ours / paper"),
+        rows=(
+            *((*at, by_bound[at], paper, by_bound[at] / paper) for at, paper in PAPER.items() if at in by_bound),
+            *((OURS, b, by_bound[OURS, b], None, None) for b in seconds(by_bound)),
+        ),
     )
 
 
@@ -133,8 +139,8 @@ def _plain(scale: Scale, log: Log, bound: int) -> dict[str, Measured]:
 
 
 def _claims(
-    by_bound: dict[tuple[str, int], Measured],
-    by_epsilon: dict[tuple[str, float], Measured],
+    by_bound: ByBound,
+    by_epsilon: ByEpsilon,
     again: dict[str, Measured],
     at: int,
 ) -> tuple[Claim, ...]:
@@ -183,7 +189,7 @@ def _claims(
 def _chart(
     title: str,
     x: str,
-    found: dict[tuple[str, int], Measured] | dict[tuple[str, float], Measured],
+    found: ByBound | ByEpsilon,
     xs: tuple[float, ...],
 ) -> Chart:
     series = tuple(

@@ -17,6 +17,7 @@ params = pipeline_dp.AggregateParams(
     metrics=[pipeline_dp.Metrics.PRIVACY_ID_COUNT],
     max_partitions_contributed=given["bound"],
     max_contributions_per_partition=1,
+    output_noise_stddev=True,
     partition_selection_strategy=pipeline_dp.PartitionSelectionStrategy.GAUSSIAN_THRESHOLDING,
 )
 extractors = pipeline_dp.DataExtractors(
@@ -24,6 +25,8 @@ extractors = pipeline_dp.DataExtractors(
 )
 result = engine.aggregate(pairs, params, extractors)
 accountant.compute_budgets()
-shown = {item: metrics.privacy_id_count for item, metrics in result}
+shown = {item: (metrics.privacy_id_count, 1.96 * metrics.privacy_id_count_noise_stddev) for item, metrics in result}
 # end
-print(json.dumps({"items": list(shown), "counts": list(shown.values())}))
+counts = [count for count, _ in shown.values()]
+low, high = ([count + sign * half for count, half in shown.values()] for sign in (-1, 1))
+print(json.dumps({"items": list(shown), "counts": counts, "low": low, "high": high}))

@@ -23,5 +23,7 @@ half = given["epsilon"] / 2, given["delta"] / 2
 strategy = create_partition_strategy("gaussian", *half, given["bound"])
 noise = GaussianMechanism(*half, sensitivity=given["bound"] ** 0.5)
 shown = {item: noise.add_noise(float(count)) for item, count in kept.items() if strategy.should_keep(count)}
+ends = [noise.noise_confidence_interval(0.95, count) for count in shown.values()]
 # end
-print(json.dumps({"items": list(shown), "counts": list(shown.values())}))
+low, high = [end.lower_bound for end in ends], [end.upper_bound for end in ends]
+print(json.dumps({"items": list(shown), "counts": list(shown.values()), "low": low, "high": high}))

@@ -116,6 +116,11 @@ def test_functions_are_short():
     assert percentile <= FUNCTION_SLOC_P95
 
 
+def test_functions_of_studies_are_short():
+    """A function of a study fits on a screen, too."""
+    assert not long_functions(read(ROOT / "studies"))[1]
+
+
 def test_classes_are_small():
     """A class has at most 15 methods."""
     assert not crowded_classes(library())

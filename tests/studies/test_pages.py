@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import pytest
 
+from hushcount.mechanisms.table import find
 from studies import __main__ as command
 from studies import logs
 from studies.findings import Chart, Claim, Findings, Measured, Series, Table, measured, share_of
 from studies.page import index, opening, page, shown
 from studies.picture import draw
+from studies.sips_scaling import SPARK
+from studies.stamp import Stamp, stale
 from studies.study import Scale, Study
 from studies.table import STUDIES, chosen
 from tests.conftest import ROOT
 
 PAGES = ROOT / "docs" / "studies"
+BY_HAND = "its words or its picture were changed since"
 
 
 def findings(*, holds: bool) -> Findings:
@@ -30,7 +36,8 @@ def findings(*, holds: bool) -> Findings:
 
 def study(*, holds: bool = True) -> Study:
     """A study that finds the above."""
-    return Study(name="made-up", title="Made up", source="ours", question="Why?", run=lambda _: findings(holds=holds))
+    run = lambda scale: scale.find("ntm") and findings(holds=holds)  # noqa: E731
+    return Study(name="made-up", title="Made up", source="ours", question="Why?", run=run)
 
 
 def test_a_mean_has_its_standard_error():
@@ -80,7 +87,7 @@ def test_a_claim_that_does_not_hold_is_told_and_fails_the_run(tmp_path, monkeypa
 
 def test_a_page_begins_with_what_was_found():
     """And says how it was made, and that it is not private; the index quotes the sentence."""
-    text = page(study(), findings(holds=True))
+    text = page(study(), findings(holds=True), Stamp("ntm 7", "none"))
 
     assert opening(text) == "Two is more than one."
     assert "*not private*" in text
@@ -134,11 +141,53 @@ def test_every_study_has_its_page(name):
     assert "- Holds: " in text
 
 
+@pytest.mark.parametrize("name", [one.name for one in STUDIES])
+def test_every_page_is_what_the_code_makes(name):
+    """By the versions of mechanisms that it names, the study's code, and its seal; `make study ARGS=stale` mends it."""
+    text, picture = ((PAGES / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("md", "svg"))
+
+    assert not stale(next(one for one in STUDIES if one.name == name), text, picture)
+
+
+def test_a_page_that_is_not_what_the_code_makes_is_told(tmp_path, monkeypatch):
+    """Another version of a mechanism, another line of the study, a word or a picture changed by hand: each alone."""
+    command.write(study(), Scale(log=logs.made), tmp_path)
+    text, picture = ((tmp_path / f"made-up.{kind}").read_text(encoding="utf-8") for kind in ("md", "svg"))
+
+    assert not stale(study(), text, picture)
+    assert stale(study(), text.replace("more than one", "less than one"), picture) == [BY_HAND]
+    assert stale(study(), text, picture.replace("line", "curve")) == [BY_HAND]
+    assert stale(replace(study(), programs="tools"), text, picture) == ["the study's code is another now"]
+    monkeypatch.setattr("studies.stamp.find", lambda name: replace(find(name), version=99))
+    assert stale(study(), text, picture) == ["other versions of mechanisms made it"]
+
+
+def test_a_page_names_what_ran(tmp_path):
+    """The mechanisms that the study asked for, and those that it says it reads, with their versions."""
+    asks = replace(study(), reads=("pcr",), run=lambda scale: scale.find("ladder") and findings(holds=True))
+    command.write(asks, Scale(log=logs.made), tmp_path)
+    text = (tmp_path / "made-up.md").read_text(encoding="utf-8")
+
+    assert f"| mechanisms | ladder {find('ladder').version}, pcr {find('pcr').version} |" in text
+
+
 def test_the_index_quotes_the_pages():
     """All of them, as they are."""
     said = {one: opening((PAGES / f"{one.name}.md").read_text(encoding="utf-8")) for one in STUDIES}
 
     assert (PAGES / "index.md").read_text(encoding="utf-8") == index(said)
+
+
+def test_seconds_of_spark_are_those_of_its_benchmark():
+    """The study of scaling computes with rows of docs/spark.md: a new benchmark there is new numbers in the study."""
+    told = [line for line in (ROOT / "docs" / "spark.md").read_text("utf-8").splitlines() if "`vocab`, `sips`" in line]
+
+    for people, rows, workers, clock, core, shuffled in SPARK:
+        row = (
+            f"| {people / 1e6:.0f} M people, {rows / 1e6:.4g} M rows | `vocab`, `sips` | {workers} | {clock:,} s "
+            f"| {1e6 * core / rows:.1f} µs | {shuffled} |"
+        )
+        assert any(line.startswith(row) for line in told)
 
 
 def test_sentences_of_the_readme_rest_on_studies():
@@ -147,3 +196,13 @@ def test_sentences_of_the_readme_rest_on_studies():
 
     for name in ("default-count", "sips-table-2", "peers"):
         assert f"(docs/studies/{name}.md)" in text
+
+
+def test_numbers_of_the_readme_are_those_of_the_pages():
+    """How many times as many counts and names, as the opening sentences of both pages have it."""
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+    for name, first in (("default-count", 0), ("sips-table-2", 1)):
+        said = re.findall(r"\d[\d.]* to \d[\d.]* times as many", opening((PAGES / f"{name}.md").read_text("utf-8")))
+        assert len(said) == 2
+        assert all(words in text for words in said[first:])

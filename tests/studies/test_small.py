@@ -8,6 +8,7 @@ import pytest
 
 from studies.page import page
 from studies.picture import draw
+from studies.stamp import Stamp
 from studies.table import STUDIES
 from tests.studies.twins import MECHANISMS, PIECES, SMALL
 
@@ -20,7 +21,7 @@ def test_claims_hold_on_made_logs(name):
     """All of them, and the page and the picture can be made; every table has rows and every chart a line."""
     study = BY_NAME[name]
     found = study.run(SMALL)
-    text, picture = page(study, found), draw(found.charts, study.title)
+    text, picture = page(study, found, Stamp("none", "none")), draw(found.charts, study.title)
 
     assert found.claims
     assert not found.broken

@@ -60,7 +60,7 @@ def counting(name: str, factor: float, *, above: float = 0.0) -> Scale:
 
 def unseen(plan: Any) -> Any:
     """The default with a bar that hides most rows; any other plan as it is."""
-    return replace(plan, dropped=0.3) if plan == plan_ntm(BUDGET) else plan
+    return replace(plan, dropped=0.6) if plan == plan_ntm(BUDGET) else plan
 
 
 # What is wrong in words, and the scale at which it is.
