@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from hushcount.engines.checking import check_selection
@@ -30,7 +31,7 @@ from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection, TextItems
 
 if TYPE_CHECKING:
-    from hushcount.engines.engine import Engine, Paged
+    from hushcount.engines.engine import Confirming, Engine, Paged
 
 # Tables of more rows are not read row by row.
 MOST_ROWS: Final = 2_000_000
@@ -153,6 +154,10 @@ class PinotEngine:
         self.validate(selection)
         return self._incidence(selection, None)
 
+    def confirming(self) -> AbstractContextManager[None]:
+        """As `Confirming.confirming`: while groups are used, the table is looked at for the second time."""
+        return self._table.confirming()
+
     def close(self) -> None:
         """Close the connections."""
         self._finalizer()
@@ -189,3 +194,4 @@ def _hash(column: PinotColumn, value: object) -> int:
 if TYPE_CHECKING:
     _is_engine: type[Engine] = PinotEngine
     _is_paged: type[Paged] = PinotEngine
+    _is_confirming: type[Confirming] = PinotEngine

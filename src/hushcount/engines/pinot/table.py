@@ -7,6 +7,7 @@ are not grouped, so no limit of groups and no trimming can touch them, and each 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from hushcount.engines.pinot.address import Address
 from hushcount.engines.pinot.complete import Row
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, quoted, spelled
-from hushcount.engines.pinot.state import Observer, Segment
+from hushcount.engines.pinot.state import Look, Observer, Segment, State
 from hushcount.engines.pinot.web import Request, Web
 
 # Items of a list that one statement names, and rows that one page has at most.
@@ -50,6 +51,8 @@ class Table:
         self._observer = Observer(web, address)
         self.state = self._observer.read()
         self._most = dict[str, int]()
+        # For each thread that stands in `confirming` what is still to be confirmed.
+        self._unsure = threading.local()
 
     def look(self) -> None:
         """Refuse if the table is not the version that was opened (point 11); the same may have been pushed again."""
@@ -58,15 +61,39 @@ class Table:
         self.state = state
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self, *, later: bool = False) -> Iterator[None]:
         """All statements of one answer: the table is the same before and after (point 11).
 
         Before is when it was last looked at. Whatever is pushed, and be it the same again, leaves another time on its
         segment: if all times and checksums are what they were then, no segment was another one in between.
+
+        Args:
+            later: within `confirming`, what is told of the table afterwards is read on leaving that. It is asked for
+                here in any case, so it is for what takes no longer than a machine waits for somebody to listen.
         """
         before = self.state
         yield
-        complete.check_same(before, self._observer.read())
+        look = self._observer.begin()
+        unsure: list[tuple[State, Look]] | None = getattr(self._unsure, "looks", None)
+        if later and unsure is not None:
+            unsure.append((before, look))
+            return
+        with closing(look):
+            complete.check_same(before, self._observer.end(look))
+
+    @contextmanager
+    def confirming(self) -> Iterator[None]:
+        """What this thread does with answers, until it is sure that they were about one state of the table."""
+        looks = list[tuple[State, Look]]()
+        self._unsure.looks = looks
+        try:
+            yield
+            for before, look in looks:
+                complete.check_same(before, self._observer.end(look))
+        finally:
+            del self._unsure.looks
+            for _, look in looks:
+                look.close()
 
     def groups(self, asked: Asked, wanted: int | None, *, most: int | None = None) -> Groups:
         """The largest groups: so many that those wanted are among them, whoever goes first among the tied.
