@@ -64,8 +64,8 @@ def _texts(asked: Asked, rows: list[Row]) -> list[Row]:
 
 def _histogram(rows: Sequence[Row], *, complete: bool) -> Histogram:
     items = np.empty(len(rows), dtype=object)
-    items[:] = [item for item, _ in rows]
-    counts = np.fromiter((count for _, count in rows), dtype=np.int64, count=len(rows))
+    items[:] = list(map(itemgetter(0), rows))
+    counts = np.array(list(map(itemgetter(1), rows)), dtype=np.int64)
     return Histogram(items=items, counts=counts, complete=complete)
 
 

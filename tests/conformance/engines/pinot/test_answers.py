@@ -325,6 +325,18 @@ def test_words_agree():
     assert rows(open_columns(columns).histogram(selection)) == rows(ReferenceEngine(columns).histogram(selection))
 
 
+def test_columns_without_a_dictionary_agree():
+    """Pinot then counts values and not their numbers; by hash codes four of these people would be one."""
+    columns = {"user": ["AaAa", "AaBB", "BBBB", "BBAa"] * 2, "item": ["x"] * 4 + ["AaAa", "AaBB"] * 2}
+    raw = {"loadMode": "MMAP", "noDictionaryColumns": ["user", "item"]}
+    ours, theirs = open_columns(columns, tableIndexConfig=raw), ReferenceEngine(columns)
+
+    assert rows(ours.histogram(SELECTION, top=9)) == rows(theirs.histogram(SELECTION, top=9))
+    assert rows(ours.histogram(SELECTION)) == (["x", "AaAa", "AaBB"], [4, 2, 2], True)
+    assert rows(ours.incidence(SELECTION).largest(9)) == rows(theirs.incidence(SELECTION).largest(9))
+    ours.close()
+
+
 def test_truth_values_are_people_and_items():
     """By their texts; Pinot has no missing ones."""
     columns = {"user": [True, False, True, True], "item": [True, True, False, False]}

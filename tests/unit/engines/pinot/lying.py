@@ -51,6 +51,8 @@ def answered(sql):
         return "plan", whole(["Operator"], ["STRING"], [root])
     if "GROUP BY" in sql:
         return "groups", whole(["item", "distinctcount(user)"], ["STRING", "INT"], *GROUPS[: int(limit)])
+    if "$segmentName" in sql and "DISTINCT" in sql:
+        return "segments", whole(["$segmentName"], ["STRING"], *[[name] for name in SEGMENTS])
     if "DISTINCTCOUNT" in sql:
         return "number", whole(["distinctcount(item)"], ["INT"], [3])
     if "COUNT(*)" in sql:

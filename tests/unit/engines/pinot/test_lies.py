@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hushcount.engines.pinot.engine import open_pinot
+from hushcount.engines.pinot.table import Table
 from hushcount.errors import HushcountError, StoreIncomplete
 from hushcount.model.queries import Selection
 from tests.conformance.engines.plain import rows
@@ -95,7 +96,7 @@ def test_the_truth_is_answered(liar, ask):
     assert outcome(ask) is not None
 
 
-@pytest.mark.parametrize("kind", ["plan", "groups", "number", "count", "rows", *spoken()])
+@pytest.mark.parametrize("kind", ["plan", "groups", "number", "count", "rows", "segments", *spoken()])
 def test_no_lie_about_one_place_is_believed_or_repeated(liar, kind):
     """Whatever stands there instead."""
     told = spoken().get(kind) or next(made for name, made in map(answered, STATEMENTS) if name == kind)
@@ -115,6 +116,7 @@ STATEMENTS = (
     "SELECT x GROUP BY y LIMIT 3",
     "SELECT DISTINCTCOUNT(x)",
     "SELECT COUNT(*)",
+    'SELECT DISTINCT "$segmentName"',
     "SELECT x",
 )
 
@@ -181,3 +183,40 @@ def test_rows_that_cannot_be_are_refused(liar, lie):
 
     assert caught.value.point == 8
     assert CANARY not in said_of(caught.value)
+
+
+def told(*found):
+    """A lie: these rows."""
+    return lambda said: changed(said, ("resultTable", "rows"), list(found))
+
+
+# Eve's rows do not count, whatever is asked: two groups, four rows, and every flag and number beside them as it was.
+FILTERED = {
+    "groups": told(["a", 2], ["b", 2]),
+    "number": told([2]),
+    "count": told([4]),
+    "rows": told(["ann", "a"], ["bob", "a"], ["ann", "b"], ["bob", "b"]),
+}
+# A table of the same name, of as many segments and rows, in another cluster or in other capital letters.
+STRANGE = {
+    "groups": told(["z", 3], ["y", 2], ["x", 1]),
+    "rows": told(*[["ann", "z"]] * 6),
+    "segments": told(["T_0"], ["T_1"]),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("lies", [FILTERED, STRANGE])
+def test_a_broker_that_lies_alike_everywhere_is_caught(liar, lies, ask, monkeypatch):
+    """It filters all that it is asked, or answers from another table. Whoever does not meet it first believes it."""
+    truth = outcome(ask)
+    liar.lies = lies
+    engine = open_pinot("pinot://127.0.0.1:9/t")
+    with pytest.raises(StoreIncomplete) as caught:
+        ask(engine)
+    monkeypatch.setattr(Table, "_meet", lambda _: None)
+    believed = outcome(ask)
+
+    assert caught.value.point == 6
+    assert CANARY not in said_of(caught.value)
+    assert believed not in (None, truth)
