@@ -12,6 +12,12 @@ from hushcount.engines.pinot.state import Look, Observer, State
 from hushcount.engines.pinot.web import Web
 
 
+class _Unsure(threading.local):
+    """Looks that are under way, each with the state that must be found; None in a thread that does not confirm."""
+
+    looks: list[tuple[State, Look]] | None = None
+
+
 class Watch:
     """The version that a table had when it was opened; `state` is what it was last seen as. Any other is refused."""
 
@@ -19,7 +25,7 @@ class Watch:
         self._observer = Observer(web, address)
         self.state = self._observer.read()
         # For each thread that stands in `confirming` what is still to be confirmed.
-        self._unsure = threading.local()
+        self._unsure = _Unsure()
 
     def look(self) -> None:
         """Refuse if the table is not the version that was opened; the same may have been pushed again."""
@@ -41,9 +47,8 @@ class Watch:
         before = self.state
         yield
         look = self._observer.begin()
-        unsure: list[tuple[State, Look]] | None = getattr(self._unsure, "looks", None)
-        if later and unsure is not None:
-            unsure.append((before, look))
+        if later and self._unsure.looks is not None:
+            self._unsure.looks.append((before, look))
             return
         with closing(look):
             complete.check_same(before, self._observer.end(look))
@@ -51,13 +56,13 @@ class Watch:
     @contextmanager
     def confirming(self) -> Iterator[None]:
         """What this thread does with answers, until it is sure that they were about one state of the table."""
-        looks = list[tuple[State, Look]]()
+        outer, looks = self._unsure.looks, list[tuple[State, Look]]()
         self._unsure.looks = looks
         try:
             yield
             for before, look in looks:
                 complete.check_same(before, self._observer.end(look))
         finally:
-            del self._unsure.looks
+            self._unsure.looks = outer
             for _, look in looks:
                 look.close()

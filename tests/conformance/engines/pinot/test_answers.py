@@ -83,6 +83,16 @@ def test_answers_agree(columns, cap, top, norm, bound):
     ours.close()
 
 
+def test_the_two_segments_are_on_two_servers():
+    """Or nothing here would be about a cluster."""
+    address = load_columns({"user": ["a", "b"], "item": ["x", "x"]})
+    table = address.rpartition("/")[2].partition("?")[0]
+    where = get(f"{shared_cluster().controller}/tables/{table}/idealstate")["OFFLINE"]
+
+    assert len(where) == 2
+    assert len({server for servers in where.values() for server in servers}) == 2
+
+
 def test_ties_at_the_end_of_what_is_fetched_agree():
     """Fifty items of one person each, cut anywhere: texts in Java's order, others in that of code points."""
     plain, beyond = [f"i{n}" for n in range(50)], [chr((0xE000 if n % 2 else 0x1F600) + n) for n in range(50)]

@@ -112,6 +112,26 @@ def test_what_was_asked_within_it_is_all_confirmed(liar, engine):
         assert engine.histogram(SELECTION, top=2).items.tolist() == ["a", "b"]
 
 
+def test_one_within_another_confirms_what_is_its_own(liar, engine):
+    """The inner one when it is left, the outer one the rest."""
+
+    def within():
+        with asking(engine, lambda _: None):
+            engine.histogram(SELECTION, top=2)
+            with asking(engine, lambda _: None):
+                engine.histogram(SELECTION, top=2)
+            left.append("inner")
+            changing(liar)
+            engine.histogram(SELECTION, top=2)
+            left.append("outer")
+
+    left = []
+    with pytest.raises(StoreIncomplete):
+        within()
+
+    assert left == ["inner", "outer"]
+
+
 def test_a_failure_within_it_is_told_as_it_is(liar, engine):
     """And leaves nothing behind: the next question is a new one."""
     changing(liar)
