@@ -347,6 +347,18 @@ def test_columns_without_a_dictionary_agree():
     ours.close()
 
 
+def test_texts_that_pinot_cuts_are_what_is_left_of_them():
+    """At 512 characters, or what the schema says, and at a NUL, when they are ingested; who is alike until then is one."""
+    kinds = {"user": "STRING", "item": {"dataType": "STRING", "maxLength": 4}}
+    people = ["a" * 512 + "1", "a" * 512 + "2", "b" * 512, "c\0d", "c\0e", "c"]
+    parts = [[{"user": user, "item": "longer"} for user in people[side::2]] for side in range(2)]
+    engine = open_pinot(shared_cluster().load("cut", kinds, *parts))
+
+    assert rows(engine.histogram(SELECTION)) == (["long"], [3], True)
+    assert rows(engine.incidence(SELECTION).largest(9)) == (["long"], [3], True)
+    engine.close()
+
+
 def test_truth_values_are_people_and_items():
     """By their texts; Pinot has no missing ones."""
     columns = {"user": [True, False, True, True], "item": [True, True, False, False]}
