@@ -348,7 +348,7 @@ def test_columns_without_a_dictionary_agree():
 
 
 def test_texts_that_pinot_cuts_are_what_is_left_of_them():
-    """At 512 characters, or what the schema says, and at a NUL, when they are ingested; who is alike until then is one."""
+    """At 512 characters, or what the schema says, and at a NUL, when they are ingested: they may become one."""
     kinds = {"user": "STRING", "item": {"dataType": "STRING", "maxLength": 4}}
     people = ["a" * 512 + "1", "a" * 512 + "2", "b" * 512, "c\0d", "c\0e", "c"]
     parts = [[{"user": user, "item": "longer"} for user in people[side::2]] for side in range(2)]
