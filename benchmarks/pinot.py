@@ -137,12 +137,12 @@ _NUMBER, _PLAN = "number of items, asked beside them", "plan, asked beside them"
 def parts(engine: PinotEngine, name: str, where: str) -> dict[str, Callable[[], object]]:
     """What one checked answer is made of."""
     table: Any = vars(engine)["_table"]  # its parts are not for others
-    columns = {column.name: column for column in table.state.columns}
+    columns = {column.name: column for column in table.watch.state.columns}
     asked = Asked(person=columns["user"], item=columns["item"], where=where.removeprefix(" WHERE ") or True)
     limit = least_limit(table._items(asked.item), FETCHED)  # noqa: SLF001
     sql = RAW.format(table=name, where=where, limit=limit)
     return {
-        _LOOK: table.look,
+        _LOOK: table.watch.look,
         _CHECKED: lambda: table._grouped(asked, limit),  # noqa: SLF001
         _ALONE: lambda: table._ask(sql),  # noqa: SLF001
         _NUMBER: lambda: table._ask(table._distinct(asked.item, asked.where)),  # noqa: SLF001

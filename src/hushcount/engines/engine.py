@@ -80,6 +80,18 @@ class Distributed(Protocol):
 
 
 @runtime_checkable
+class Confirming(Protocol):
+    """An engine that makes sure of what it has read while that is used already, and refuses before it is shown."""
+
+    def confirming(self) -> AbstractContextManager[None]:
+        """All that is done with what is read: on leaving, it was complete, or it is refused. Nothing may leave before.
+
+        Whoever does not stand in it is refused at once, and given nothing.
+        """
+        ...
+
+
+@runtime_checkable
 class Interruptible(Protocol):
     """An engine whose reading can be stopped from outside, when nobody waits for it any more."""
 
@@ -102,8 +114,10 @@ class Paged(Protocol):
 
 
 def asking(engine: Engine, say: Callable[[str], None]) -> AbstractContextManager[None]:
-    """What one question stands in, for any engine."""
-    return engine.asking(say) if isinstance(engine, Distributed) else nullcontext()
+    """What one question stands in, for any engine. Nothing of what was read may leave it before it is left."""
+    if isinstance(engine, Distributed):
+        return engine.asking(say)
+    return engine.confirming() if isinstance(engine, Confirming) else nullcontext()
 
 
 def refuse_sequential(method: str) -> NoReturn:

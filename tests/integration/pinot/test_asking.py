@@ -73,6 +73,55 @@ def test_the_verbs_answer_as_from_a_file(address, home, tmp_path):
     assert copied.population == top.population
 
 
+def test_people_tuples_and_days_are_asked_as_of_a_file(home, tmp_path):
+    """From Python and the command line; near the truth, which is far from what a part would be."""
+    parts = [
+        [
+            {
+                "user": f"u{n}",
+                "item": f"i{n % 2}",
+                "country": "NZ" if n % 3 else "AU",
+                "at": f"2026-03-0{1 + n % 4}T12:00",
+            }
+            for n in range(side, 4000, 2)
+        ]
+        for side in range(2)
+    ]
+    live = shared_cluster().load("days", {**KINDS, "at": "STRING"}, *parts)
+    everybody = hushcount.people(live, user="user")
+    groups = hushcount.people(live, user="user", by="country", keys=["AU", "NZ", "FJ"])
+    pairs = hushcount.count(live, user="user", item=["item", "country"], max_items_per_user=1)
+    days = hushcount.top(live, user="user", item=["day(at)"], k=4)
+    typed = ["count", live, "--user", "user", "--item", "country", "--item", "day(at)", "--max-items-per-user", "1"]
+    done = CliRunner().invoke(main, [*typed, "--json"])
+    one = CliRunner().invoke(main, ["people", live, "--user", "user", "--json"])
+
+    assert abs(everybody.counts.tolist()[0] - 4000) < 100
+    assert sorted(groups.items.tolist()) == ["AU", "FJ", "NZ"]
+    assert len(pairs.items) == 4
+    assert sorted(days.items.tolist()) == [f"2026-03-0{day}" for day in range(1, 5)]
+    assert done.exit_code == one.exit_code == 0, done.output + one.output
+    assert len(json.loads(done.stdout)["rows"]) == 8
+    assert abs(json.loads(one.stdout)["rows"][0]["count"] - 4000) < 100
+
+
+def test_the_catalog_knows_a_table_of_pinot(address, home):
+    """By its name: it is asked for, limited and described like any other data set."""
+    first = hushcount.top(address, **ASK, k=2, dataset="the log")
+    again = hushcount.top(address, **ASK, k=2, dataset="the log")
+    run = CliRunner().invoke
+    told = [run(main, words) for words in (["catalog", "show", "the log"], ["budget", "--dataset", "the log"])]
+    facts = run(main, ["catalog", "facts", "the log", "--item", "item", "--max-items-per-user", "2"])
+    shown = run(main, ["catalog", "show", "the log"])
+
+    assert first.to_bytes() == again.to_bytes()
+    assert [one.exit_code for one in told] == [0, 0], [one.output for one in told]
+    assert facts.exit_code == 0, facts.output
+    assert "user" in told[0].output
+    assert "127.0.0.1" not in told[1].output
+    assert shown.output != told[0].output
+
+
 def test_the_command_line_asks_pinot(address, home):
     """By the address alone; what it says of machines is in no receipt."""
     done = CliRunner().invoke(main, ["top", address, "--user", "user", "--item", "item", "-k", "3", "--json"])

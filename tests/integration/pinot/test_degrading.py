@@ -6,6 +6,7 @@ A twin that trusts what Pinot says of its own answers is asked beside it, and is
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import shutil
 import threading
@@ -16,10 +17,12 @@ import pytest
 
 from hushcount.engines.pinot import complete
 from hushcount.engines.pinot.engine import open_pinot
+from hushcount.engines.pinot.table import Table
 from hushcount.errors import HushcountError, InvalidParameter, StoreFailed, StoreIncomplete
 from hushcount.model.queries import Selection
 from tests.conformance.engines.plain import rows
 from tests.pinot import GROUPS, delete, get, post, shared_cluster
+from tests.unit.engines.pinot.scripted import scripted
 
 SELECTION = Selection(user="user", item="item")
 KINDS = {"user": "STRING", "item": "STRING"}
@@ -150,12 +153,17 @@ def test_a_server_that_is_disabled_is_refused():
 
 
 def test_a_segment_in_error_is_refused():
-    """A server that finds its file broken, here and in the deep store, leaves the segment in ERROR and goes on."""
+    """A server that finds its file broken, here and in the deep store, leaves the segment in ERROR and goes on.
+
+    All counters fit each other, and no flag is set: a twin that goes by them takes half of the people for all.
+    """
     shared = shared_cluster()
     address = shared.load("broken", KINDS, *[[{"user": f"u{side}", "item": "a"}] for side in range(2)])
     [server] = get(f"{shared.controller}/tables/broken/idealstate")["OFFLINE"]["broken_1"]
     number = 1 if server.endswith(f"_{shared.ports['net1']}") else 2
     state = f"{shared.controller}/instances/{server}/state"
+    engine = open_pinot(address)
+    before = rows(engine.histogram(SELECTION, top=3))
     post(state, "disable", kind="text/plain")
     try:
         _until(lambda: _seen(shared, "broken_1", server) in {None, "OFFLINE"})
@@ -164,11 +172,18 @@ def test_a_segment_in_error_is_refused():
     finally:
         post(state, "enable", kind="text/plain")
     _until(lambda: _seen(shared, "broken_1", server) == "ERROR")
-    point = refused_at(lambda: open_pinot(address))
+    sql = 'SELECT "item", DISTINCTCOUNT("user") FROM "broken" GROUP BY "item" ORDER BY 2 DESC, 1 LIMIT 5'
+    told = shared.ask(sql)
+    points = [refused_at(lambda: engine.histogram(SELECTION, top=3)), refused_at(lambda: open_pinot(address))]
+    engine.close()
     # Its server could not be disabled any more.
     delete(f"{shared.controller}/tables/broken")
 
-    assert point == 11
+    assert before == (["a"], [2], True)
+    assert told["numServersResponded"] == told["numServersQueried"] == told["numSegmentsProcessed"] == 1
+    assert told["numGroupsLimitReached"] is False
+    assert told["resultTable"]["rows"] == [["a", 1]]
+    assert points == [2, 11]
 
 
 def _seen(shared, segment, server):
@@ -266,6 +281,56 @@ def test_an_estimating_broker_is_refused(machines):
     with opened(shared.address("estimated", broker=estimating)) as engine:
         assert refused_at(lambda: engine.histogram(SELECTION, top=3)) == 8
     assert [item for item, _ in taken] == ["a"]
+
+
+@contextmanager
+def standing_between(change):
+    """A broker that does something else than it is asked for, in every statement; its port."""
+    shared = shared_cluster()
+
+    def say(body):
+        said = json.loads(body)
+        return post(f"http://127.0.0.1:{shared.ports['broker']}/query/sql", {**said, "sql": change(said["sql"])})
+
+    with scripted() as machine:
+        machine.says["/query/sql"] = say
+        yield machine.port
+
+
+def _filtered(sql):
+    """With a filter of somebody else's: a rule about rows that the asker may not see."""
+    head, where, rest = sql.partition(" WHERE ")
+    if where:
+        return f"{head} WHERE \"user\" <> 'eve' AND {rest}"
+    table = 'FROM "ruled"'
+    return sql.replace(table, f"{table} WHERE \"user\" <> 'eve'")
+
+
+@pytest.mark.parametrize("change", [_filtered, lambda sql: sql.replace('FROM "ruled"', 'FROM "Ruled"')])
+def test_a_broker_that_answers_about_other_rows_is_refused(change, monkeypatch):
+    """All eleven points but one hold: it leaves out somebody's rows everywhere, or means a table of another name."""
+    shared = shared_cluster()
+    parts = [[{"user": user, "item": "a"} for user in people] for people in (("ann", "bob"), ("eve", "dan"))]
+    others = [[{"user": "zoe", "item": "a"}] * 2] * 2
+    if not _RULED:
+        _RULED.append(shared.load("ruled", KINDS, *parts))
+        shared.load("Ruled", KINDS, *others)
+    with standing_between(change) as port, opened(shared.address("ruled", broker=port)) as engine:
+        points = [
+            refused_at(lambda: engine.histogram(SELECTION, top=3)),
+            refused_at(lambda: engine.incidence(SELECTION)),
+        ]
+        monkeypatch.setattr(Table, "_meet", lambda _: None)
+        believed = rows(engine.histogram(SELECTION, top=3))
+    with opened(_RULED[0]) as engine:
+        truth = rows(engine.histogram(SELECTION, top=3))
+
+    assert points == [6, 6]
+    assert truth == (["a"], [4], True)
+    assert believed[1][0] < 4
+
+
+_RULED = []
 
 
 def test_nothing_but_refusals_leaves_a_dead_cluster():

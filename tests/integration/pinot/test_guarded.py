@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import logging
 import time
-from contextlib import contextmanager
+import traceback
+from contextlib import contextmanager, suppress
 
 import pytest
+from click.testing import CliRunner
 
+from hushcount.cli.main import main
 from hushcount.engines.pinot.engine import open_pinot
-from hushcount.errors import StoreFailed, StoreIncomplete
+from hushcount.errors import HushcountError, StoreFailed, StoreIncomplete
 from hushcount.model.queries import Selection
 from tests.conformance.engines.plain import rows
 from tests.integration.pinot.conftest import PASSWORD
@@ -55,13 +60,14 @@ def guarded(machines, tmp_path_factory):
 
 
 def test_a_cluster_behind_tls_and_passwords_answers(guarded):
-    """Broker, controller, and the server that speaks TLS; a lowered LIMIT is refused."""
+    """Broker, controller, and the server that speaks TLS."""
     shared = shared_cluster()
     with opened(guarded("right")) as engine, opened(shared.address("public")) as plain:
         found, same = rows(engine.histogram(FEW, top=5)), rows(plain.histogram(FEW, top=5))
         versions = {one.fingerprint(b"k") for one in (engine, plain)}
-        machines = vars(vars(vars(engine)["_table"])["_observer"])["_servers"].values()
-        points = [_refused_at(lambda: engine.histogram(ITEMS, top=60)), _refused_at(lambda: engine.incidence(FEW))]
+        machines = vars(engine)["_table"].watch._observer._servers.values()  # noqa: SLF001
+        # Of rows it is their number that shows a lowered LIMIT.
+        point = _refused_at(lambda: engine.incidence(FEW))
 
     assert found == same
     assert len(versions) == 1
@@ -69,8 +75,60 @@ def test_a_cluster_behind_tls_and_passwords_answers(guarded):
         (shared.ports["admin1"], False),
         (shared.ports["secure2"], True),
     }
-    # The plan shows it for groups, the number of rows for rows.
-    assert points == [9, 10]
+    assert point == 10
+
+
+def test_a_lowered_limit_is_refused(guarded):
+    """The twin takes fifty of a hundred items for all of them: no flag tells it, and no column."""
+    sql = 'SELECT "item", DISTINCTCOUNT("user") FROM "public" GROUP BY "item" ORDER BY 2 DESC, 1 LIMIT 200'
+    with opened(guarded("right")) as engine, opened(shared_cluster().address("public")) as plain:
+        [told] = vars(engine)["_table"]._ask(sql)  # noqa: SLF001  over TLS, and with the password
+        whole = rows(plain.histogram(ITEMS))
+        points = [_refused_at(lambda top=top: rows(engine.histogram(ITEMS, top=top))) for top in (None, 60)]
+
+    assert told["exceptions"] == []
+    assert told["numServersResponded"] == told["numServersQueried"] == 2
+    assert told["numGroupsLimitReached"] is False
+    assert told["resultTable"]["dataSchema"]["columnNames"] == ["item", "distinctcount(user)"]
+    assert (len(told["resultTable"]["rows"]), len(whole[0])) == (50, 100)
+    assert points == [9, 9]
+
+
+def test_a_password_is_nowhere_but_in_its_file(guarded, tmp_path, monkeypatch, caplog, capsys):
+    """Asked, refused, denied: not in what is printed, logged, kept or shown of any object, plain or as it is sent."""
+    monkeypatch.setenv("HUSHCOUNT_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("HUSHCOUNT_LEDGER", raising=False)
+    caplog.set_level(logging.DEBUG)
+    seen = []
+    for address, question in ((guarded("right"), "country"), (guarded("right"), "item"), (guarded("wrong"), "country")):
+        words = ["top", address, "--user", "user", "--item", question, "-k", "2", "--method", "unknown-gumbel"]
+        done = CliRunner().invoke(main, [*words, "--json"])
+        seen += [done.output, str(done.exception), *traceback.format_exception(*done.exc_info)]
+        with suppress(HushcountError), opened(address) as engine:
+            seen += [repr(engine), *_told_of(vars(engine)["_table"])]
+            engine.histogram(ITEMS, top=60)
+    kept = [path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    seen += [caplog.text, *capsys.readouterr()]
+    secrets = [word for one in (PASSWORD, f"not {PASSWORD}") for word in (one, _sent(one))]
+
+    assert any("public" in text for text in seen)
+    assert kept
+    assert not [word for word in secrets for text in seen if word in text]
+    assert not [word for word in secrets for data in kept if word.encode() in data]
+
+
+def _told_of(made):
+    """What is shown of an object and of all that it is made of."""
+    inner = getattr(made, "__dict__", {}).values()
+    return [
+        repr(made),
+        *(text for one in inner if type(one).__module__.startswith("hushcount") for text in _told_of(one)),
+    ]
+
+
+def _sent(password):
+    """The password as a request has it."""
+    return base64.b64encode(f"layer:{password}".encode()).decode()
 
 
 def _refused_at(ask):

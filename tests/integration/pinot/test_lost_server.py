@@ -25,6 +25,12 @@ from tests.pinot import Cluster, shared_cluster
 
 ARTICLES, COUNTRIES = Selection(user="user_id", item="article"), Selection(user="user_id", item="country")
 PEOPLE = 2000
+# Of rows and of groups, with a filter, a list, two columns, and of everybody.
+OTHERS: dict[str, dict[str, Any]] = {
+    "names": {"question": "vocab", "item": "country"},
+    "everybody": {"question": "people"},
+    "counted": {"question": "count", "item": "country", "method": "pcr", "where": "country = 'NZ'"},
+}
 RAW = 'SELECT "country", DISTINCTCOUNT("user_id") FROM "events" GROUP BY "country" ORDER BY 2 DESC, 1 LIMIT 5'
 
 
@@ -97,6 +103,8 @@ def _live(told: Story, stage: Any, shared: Cluster, address: str) -> None:
         told.left[name] = analyst.get("/v1/datasets/events/budget").form["accounts"][0]["releases"]["left"]
 
     country = {**TOP, "item": "country", "k": 1}
+    for name, body in OTHERS.items():
+        ask(name, {"dataset": "events", **body}, name)
     ask("first", TOP, "k1")
     told.counts["before"] = rows(engine.histogram(ARTICLES, top=3))
     _killing_once(shared, lambda: ask("killed", country, "k2"))
@@ -153,6 +161,8 @@ def test_the_service_answers_from_pinot(story):
 
     assert reply.status == 200, reply.body
     assert story.left["first"] < 10
+    for name in OTHERS:
+        assert story.replies[name].status == 200, story.replies[name].body
 
 
 def test_a_server_killed_within_a_question_refuses_it(story):

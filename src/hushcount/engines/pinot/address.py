@@ -13,6 +13,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -38,10 +39,16 @@ class Machine:
     @property
     def is_safe(self) -> bool:
         """Whether nobody reads on the way to it: it speaks TLS, or is this very machine."""
-        try:
-            return self.tls or ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host.lower() == "localhost"
+        return self.tls or _is_here(self.host)
+
+
+@lru_cache
+def _is_here(host: str) -> bool:
+    """Whether a name is that of this very machine; asked for every request."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ works on what was told alone: what the machines of either version said can be re
  3  no limit was reached, nothing is called partial
  4  all servers that were asked responded, and there are some
  5  all segments of the table were asked and looked at, none was left out on the way
- 6  and they hold as many rows as the table has
+ 6  and they hold as many rows as the table has; they are those that the controller lists, and all of their rows count
  7  no segment that is still being written; a plain OFFLINE table whose settings rewrite nothing
  8  the columns of the result are the ones that were asked for: exact counts, no estimates
  9  the plan is the one that was asked for: no rewritten function, no lowered LIMIT
@@ -135,6 +135,26 @@ def check_table(config: Told | None) -> None:
         raise _refused(7, "the table's settings rewrite statements", hint)
     if (table.get("routing") or {}).get("segmentPrunerTypes"):
         raise _refused(7, "the broker may leave out segments", "Take routing.segmentPrunerTypes out of the table.")
+
+
+def check_met(counted: int, told: Told, segments: Mapping[str, int]) -> None:
+    """Point 6: a broker answers from these very segments, by their names, and from all of their rows.
+
+    Args:
+        counted: how many rows it counts without a filter.
+        told: the names of segments that it answers from. One without rows need not be among them.
+        segments: the number of rows of each segment, as the controller has it.
+    """
+    check_columns(told, ["$segmentName"], ["STRING"])
+    rows = _of(told["resultTable"], "rows", 6)
+    listed = rows if isinstance(rows, list) else [None]
+    found = {row[0] for row in listed if isinstance(row, list) and len(row) == 1 and isinstance(row[0], str)}
+    if len(found) != len(listed) or not {name for name, docs in segments.items() if docs} <= found <= segments.keys():
+        hint = "Name the broker and the controller of one cluster; no other table may have its name in other capitals."
+        raise _refused(6, "the broker answers from other segments than the controller lists", hint)
+    if counted != sum(segments.values()):
+        hint = "Take the filter that the broker adds out, or sign in as somebody who may see all rows."
+        raise _refused(6, "the broker does not count all rows", hint)
 
 
 def check_columns(told: Told, names: Sequence[str], types: Sequence[str]) -> None:

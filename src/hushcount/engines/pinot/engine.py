@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from hushcount.engines.checking import check_selection
@@ -30,7 +31,7 @@ from hushcount.model.inputs import Bound, Histogram
 from hushcount.model.queries import Description, Selection, TextItems
 
 if TYPE_CHECKING:
-    from hushcount.engines.engine import Engine, Paged
+    from hushcount.engines.engine import Confirming, Engine, Paged
 
 # Tables of more rows are not read row by row.
 MOST_ROWS: Final = 2_000_000
@@ -61,7 +62,7 @@ class PinotEngine:
 
     def __init__(self, web: Web, address: Address) -> None:
         self._address, self._table = address, Table(web, address)
-        self._columns = {column.name: column for column in self._table.state.columns}
+        self._columns = {column.name: column for column in self._table.watch.state.columns}
         # Also if nobody closes it.
         self._finalizer = weakref.finalize(self, web.close)
         # The state that was read by opening is as good as one that is read now, once.
@@ -92,7 +93,7 @@ class PinotEngine:
         Raises:
             InvalidParameter: so it is.
         """
-        if self._table.state.docs > MOST_ROWS:
+        if self._table.watch.state.docs > MOST_ROWS:
             raise InvalidParameter(
                 "method",
                 "one that looks at people's lists",
@@ -105,9 +106,9 @@ class PinotEngine:
         """The digest of all segments; the table must still be what it was."""
         del key
         if not self._is_new:
-            self._table.look()
+            self._table.watch.look()
         self._is_new = False
-        return self._table.state.version
+        return self._table.watch.state.version
 
     def sighting(self, key: bytes) -> Sighting:
         """The table at its controller and at its broker."""
@@ -122,14 +123,14 @@ class PinotEngine:
         Columns of types that have no text of their own are left out: a copy of such a table is not recognised.
         """
         columns = [column for column in self._columns.values() if column.kind in _COUNTED]
-        if self._table.state.docs > MOST_ROWS or not columns:
-            return Identity(kind="rows", value=keyed(key, b"rows", self._table.state.version.encode()))
+        if self._table.watch.state.docs > MOST_ROWS or not columns:
+            return Identity(kind="rows", value=keyed(key, b"rows", self._table.watch.state.version.encode()))
         rows, total = 0, 0
         with self._table.held():
             for page in self._table.rows(columns, where=True):
                 rows += len(page)
                 total += sum(_hash(column, value) for row in page for column, value in zip(columns, row, strict=True))
-        return rows_identity(key, rows=rows, total=total, version=lambda: self._table.state.version)
+        return rows_identity(key, rows=rows, total=total, version=lambda: self._table.watch.state.version)
 
     def histogram(
         self, selection: Selection, *, bound: Bound | None = None, top: int | None = None
@@ -152,6 +153,10 @@ class PinotEngine:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         self.validate(selection)
         return self._incidence(selection, None)
+
+    def confirming(self) -> AbstractContextManager[None]:
+        """As `Confirming.confirming`: while groups are used, the table is looked at for the second time."""
+        return self._table.watch.confirming()
 
     def close(self) -> None:
         """Close the connections."""
@@ -189,3 +194,4 @@ def _hash(column: PinotColumn, value: object) -> int:
 if TYPE_CHECKING:
     _is_engine: type[Engine] = PinotEngine
     _is_paged: type[Paged] = PinotEngine
+    _is_confirming: type[Confirming] = PinotEngine

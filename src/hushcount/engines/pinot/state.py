@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -17,9 +18,10 @@ from urllib.parse import quote
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.engines.pinot.complete import check_loaded, check_online, check_table, unreachable
 from hushcount.engines.pinot.schema import PinotColumn, read_schema
-from hushcount.engines.pinot.web import Answer, Request, Web
+from hushcount.engines.pinot.web import Answer, Request, Sent, Web
 from hushcount.errors import HushcountError, StoreFailed, StoreTimeout
 
+_PARTS = ("", "/schema", "/idealstate", "/externalview")
 _TIMES = ("segment.creation.time", "segment.push.time", "segment.refresh.time")
 
 
@@ -53,6 +55,25 @@ class State:
         return f"pinot-{hashlib.sha256(json.dumps([crcs, columns]).encode()).hexdigest()}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """A look at the table that is under way: everybody who is known was asked, and nobody's answer was read.
+
+    Attributes:
+        asked: how many requests go to the controller; then comes one for each server.
+        servers: the servers that were asked.
+        sent: what was asked.
+    """
+
+    asked: int
+    servers: Mapping[str, Machine]
+    sent: Sent
+
+    def close(self) -> None:
+        """Nobody wants to know any more; after its end it does nothing."""
+        self.sent.close()
+
+
 class Observer:
     """Reads the state of one table. Any number of threads may.
 
@@ -75,8 +96,24 @@ class Observer:
             StoreIncomplete: machines do not agree on it, or a segment is not where it should be.
             StoreFailed: the controller cannot be asked.
         """
+        with closing(self.begin()) as look:
+            return self.end(look)
+
+    def begin(self) -> Look:
+        """Ask everybody who is known."""
+        if self._cluster is None:
+            self._cluster = self._find_cluster()
+        table, cluster, servers = quote(self._address.table), self._cluster, self._servers
+        asked = [f"/tables/{table}{part}" for part in _PARTS]
+        if cluster:
+            asked.append(_node("getChildren", f"/{cluster}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"))
+        sent = self._web.send([*map(self._of_controller, asked), *map(self._of_server, servers.values())])
+        return Look(asked=len(asked), servers=servers, sent=sent)
+
+    def end(self, look: Look) -> State:
+        """The state that they tell of; raises as `read`."""
         try:
-            return self._read()
+            return self._read(look)
         except HushcountError:
             raise
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
@@ -84,20 +121,15 @@ class Observer:
             pass
         raise unreachable("the controller tells of the table in words that are not known")
 
-    def _read(self) -> State:
-        if self._cluster is None:
-            self._cluster = self._find_cluster()
-        table, servers = quote(self._address.table), self._servers
-        paths = [f"/tables/{table}{part}" for part in ("", "/schema", "/idealstate", "/externalview")]
-        nodes = f"/{self._cluster}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"
-        asked = [*paths, _node("getChildren", nodes)] if self._cluster else paths
-        answers = self._web.ask([*map(self._of_controller, asked), *map(self._of_server, servers.values())])
-        config, schema, ideal, external = [answer.told() for answer in answers[: len(paths)]]
+    def _read(self, look: Look) -> State:
+        answers = look.sent.answers()
+        config, schema, ideal, external = [answer.told() for answer in answers[: len(_PARTS)]]
         check_table(config)
         columns = read_schema(schema)
         where = check_online(*((told or {}).get("OFFLINE") for told in (ideal, external)))
-        segments = self._segments(sorted(where), answers[len(paths)].said if self._cluster else None)
-        loaded = dict(zip(servers, answers[len(asked) :], strict=True))
+        nodes = [answer.said for answer in answers[len(_PARTS) : look.asked]]
+        segments = self._segments(sorted(where), nodes[0] if nodes else None)
+        loaded = dict(zip(look.servers, answers[look.asked :], strict=True))
         loaded |= self._new({server for held in where.values() for server in held} - loaded.keys())
         check_loaded(where, {segment.name: segment.crc for segment in segments}, self._kept(where, loaded))
         return State(segments=segments, columns=columns)

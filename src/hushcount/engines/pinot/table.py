@@ -17,7 +17,8 @@ from hushcount.engines.pinot.address import Address
 from hushcount.engines.pinot.complete import Row
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, quoted, spelled
-from hushcount.engines.pinot.state import Observer, Segment
+from hushcount.engines.pinot.state import Segment
+from hushcount.engines.pinot.watch import Watch
 from hushcount.engines.pinot.web import Request, Web
 
 # Items of a list that one statement names, and rows that one page has at most.
@@ -47,26 +48,16 @@ class Table:
 
     def __init__(self, web: Web, address: Address) -> None:
         self._web, self._address = web, address
-        self._observer = Observer(web, address)
-        self.state = self._observer.read()
+        self.watch = Watch(web, address)
         self._most = dict[str, int]()
-
-    def look(self) -> None:
-        """Refuse if the table is not the version that was opened (point 11); the same may have been pushed again."""
-        state = self._observer.read()
-        complete.check_same(self.state.version, state.version)
-        self.state = state
+        self._met = False
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """All statements of one answer: the table is the same before and after (point 11).
-
-        Before is when it was last looked at. Whatever is pushed, and be it the same again, leaves another time on its
-        segment: if all times and checksums are what they were then, no segment was another one in between.
-        """
-        before = self.state
-        yield
-        complete.check_same(before, self._observer.read())
+    def held(self, *, later: bool = False) -> Iterator[None]:
+        """All statements of one answer, of a broker that was met; as `Watch.held`."""
+        self._meet()
+        with self.watch.held(later=later):
+            yield
 
     def groups(self, asked: Asked, wanted: int | None, *, most: int | None = None) -> Groups:
         """The largest groups: so many that those wanted are among them, whoever goes first among the tied.
@@ -105,9 +96,9 @@ class Table:
 
     def rows(self, columns: Sequence[PinotColumn], where: Truth) -> Iterator[list[Row]]:
         """The rows of a filter, in pages. While one is looked at, Pinot is about the next."""
-        pages = [all_of([where, page]) for page in _pages(self.state.segments)]
+        pages = [all_of([where, page]) for page in _pages(self.watch.state.segments)]
         total, *expected = self._counts([where, *pages])
-        if sum(expected) != total or (where is True and total != self.state.docs):
+        if sum(expected) != total or (where is True and total != self.watch.state.docs):
             raise complete.torn("its pages do not add up to all of its rows")
         names, types = [column.name for column in columns], [column.type_name for column in columns]
         wanted = [(page, rows) for page, rows in zip(pages, expected, strict=True) if rows]
@@ -120,18 +111,29 @@ class Table:
                 complete.check_columns(told, names, types)
                 yield complete.check_rows(told, rows, types)
 
+    def _meet(self) -> None:
+        """Find out, once, whether broker and controller know the same table (point 6).
+
+        Neither statement has to look at rows: of all rows their number is known, and each segment knows its own name.
+        """
+        if self._met:
+            return
+        held = {segment.name: segment.docs for segment in self.watch.state.segments}
+        named = f'SELECT DISTINCT "$segmentName"{self._from(where=True)} ORDER BY "$segmentName" LIMIT {len(held) + 1}'
+        told, names = map(self._checked, self._ask(f"SELECT COUNT(*){self._from(where=True)}", named))
+        complete.check_met(_counted(told), names, held)
+        self._met = True
+
     def _counts(self, filters: Sequence[Truth]) -> list[int]:
         """How many rows pass each filter."""
-        told = [self._checked(one) for one in self._ask(*(f"SELECT COUNT(*){self._from(one)}" for one in filters))]
-        for one in told:
-            complete.check_columns(one, ["count(*)"], ["LONG"])
-        return [int(complete.check_rows(one, 1, ["LONG"])[0][0]) for one in told]
+        told = self._ask(*(f"SELECT COUNT(*){self._from(one)}" for one in filters))
+        return [_counted(self._checked(one)) for one in told]
 
     def _items(self, column: PinotColumn) -> int:
         """How many values a column has in all; it is counted once, since any other state of the table is refused."""
         if column.name not in self._most:
             found = _distinct(column, self._answer(self._distinct(column, where=True)))
-            if not min(1, self.state.docs) <= found <= self.state.docs:
+            if not min(1, self.watch.state.docs) <= found <= self.watch.state.docs:
                 raise complete.torn("a column has more values than there are rows, or none")
             self._most[column.name] = found
         return self._most[column.name]
@@ -157,7 +159,7 @@ class Table:
             # Of nothing Pinot does not know the types.
             complete.check_columns(told, [asked.item.name, named], types)
         rows = complete.check_rows(told, min(limit, total), types)
-        complete.check_groups(rows, self.state.docs)
+        complete.check_groups(rows, self.watch.state.docs)
         return Groups(rows=rows, total=total)
 
     def _distinct(self, column: PinotColumn, where: Truth) -> str:
@@ -172,7 +174,7 @@ class Table:
         return self._checked(told)
 
     def _checked(self, told: dict[str, Any]) -> dict[str, Any]:
-        complete.check_answer(told, segments=len(self.state.segments), docs=self.state.docs)
+        complete.check_answer(told, segments=len(self.watch.state.segments), docs=self.watch.state.docs)
         return told
 
     def _ask(self, *statements: str) -> list[dict[str, Any]]:
@@ -182,6 +184,11 @@ class Table:
     def _request(self, sql: str) -> Request:
         body = {"sql": sql, "queryOptions": complete.options(self._address.timeout)}
         return Request(machine=self._address.broker, path="/query/sql", body=body)
+
+
+def _counted(told: dict[str, Any]) -> int:
+    complete.check_columns(told, ["count(*)"], ["LONG"])
+    return int(complete.check_rows(told, 1, ["LONG"])[0][0])
 
 
 def _distinct(column: PinotColumn, told: dict[str, Any]) -> int:

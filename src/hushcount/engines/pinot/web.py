@@ -1,8 +1,7 @@
 """HTTP to the machines of a cluster: connections are kept and used again, by any number of threads.
 
-The standard library does it: the program that Pinot offers for Python calls an answer complete that was cut, so what
-it answers would have to be checked all the same. Whatever fails is told without the machine's own words, which may
-quote values.
+No package does it: the program that Pinot offers for Python calls an answer complete that was cut, so what it answers
+would have to be checked all the same. Whatever fails is told without the machine's own words, which may quote values.
 """
 
 from __future__ import annotations
@@ -14,22 +13,21 @@ import ssl
 import threading
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final
 
 from hushcount.engines.pinot.address import Address, Machine
+from hushcount.engines.pinot.wire import Garbled, Wire
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 
-_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 _DENIED = (401, 403)
 _FINE, _UNKNOWN = 200, 404
 # So many requests are under way at the same time: a table may have thousands of segments.
 AT_ONCE: Final = 32
 _MUCH = 1_000_000
 # A name that is none and a port that is none, too: the controller says where servers are.
-_UNREACHED = (OSError, HTTPException, UnicodeError, OverflowError)
+_UNREACHED = (OSError, Garbled, UnicodeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +63,35 @@ class _UnderWay:
     """A request and the connection that it has to itself until it is over; whether that was kept, and what failed."""
 
     request: Request
-    connection: HTTPConnection
+    wire: Wire
     kept: bool
     failed: Exception | None = None
     is_over: bool = False
+
+
+class Sent:
+    """Requests that were sent, all that go at once, and whose answers are still to be read."""
+
+    def __init__(self, web: Web, requests: Sequence[Request]) -> None:
+        self._web, self._rest = web, requests[AT_ONCE:]
+        self._under_way = list[_UnderWay]()
+        try:
+            for request in requests[:AT_ONCE]:
+                self._under_way.append(web.begin(request))
+        except BaseException:
+            self.close()
+            raise
+
+    def answers(self) -> list[Answer]:
+        """What is answered to each, in their order; those that did not go at once are sent now."""
+        found = [self._web.finish(one) for one in self._under_way]
+        return found + self._web.ask(self._rest) if self._rest else found
+
+    def close(self) -> None:
+        """Close what was not read: an answer may still come over it, and must not meet another question."""
+        for one in self._under_way:
+            if not one.is_over:
+                one.wire.close()
 
 
 class Web:
@@ -79,7 +102,7 @@ class Web:
         self._trusted = _trusted(address) if address.broker.tls or address.controller.tls else None
         self._sign_in = _sign_in(address)
         self._lock = threading.Lock()
-        self._idle: defaultdict[Machine, list[HTTPConnection]] = defaultdict(list)
+        self._idle: defaultdict[Machine, list[Wire]] = defaultdict(list)
         self._closed = False
 
     def get(self, machine: Machine, path: str) -> Any:  # noqa: ANN401  as above
@@ -92,33 +115,27 @@ class Web:
 
         So they take as long as the slowest of them, without a thread for each; a great many go in parts.
         """
-        parts = [requests[start : start + AT_ONCE] for start in range(0, len(requests), AT_ONCE)]
-        return [answer for part in parts for answer in self._asked(part)]
+        with closing(self.send(requests)) as sent:
+            return sent.answers()
+
+    def send(self, requests: Sequence[Request]) -> Sent:
+        """The same, for whoever has something else to do until the answers come; to be closed."""
+        return Sent(self, requests)
 
     def each(self, requests: Iterable[Request]) -> Generator[Answer]:
         """What is answered to each of several requests. The next is sent before an answer is read, and no more."""
-        before: _UnderWay | None = None
-        under_way = list[_UnderWay]()
+        under_way: Sent | None = None
         try:
             for request in requests:
-                under_way.append(self._begun(request))
-                if before is not None:
-                    yield self._answer(before)
-                    under_way.remove(before)
-                before = under_way[-1]
-            if before is not None:
-                yield self._answer(before)
+                last, under_way = under_way, self.send([request])
+                if last is not None:
+                    with closing(last):
+                        yield last.answers()[0]
+            if under_way is not None:
+                yield under_way.answers()[0]
         finally:
-            _abandon(under_way)
-
-    def _asked(self, requests: Sequence[Request]) -> list[Answer]:
-        under_way = list[_UnderWay]()
-        try:
-            for request in requests:
-                under_way.append(self._begun(request))
-            return [self._answer(one) for one in under_way]
-        finally:
-            _abandon(under_way)
+            if under_way is not None:
+                under_way.close()
 
     def close(self) -> None:
         """Close what nobody uses, and the rest when it is given back."""
@@ -126,20 +143,21 @@ class Web:
             self._closed = True
             idle = [one for kept in self._idle.values() for one in kept]
             self._idle.clear()
-        for connection in idle:
-            connection.close()
+        for wire in idle:
+            wire.close()
 
-    def _begun(self, request: Request) -> _UnderWay:
+    def begin(self, request: Request) -> _UnderWay:
         """A request that was sent; one over a kept connection that the other side has closed is not, yet."""
         kept = self._take(request.machine)
-        one = _UnderWay(request=request, connection=kept or self._connection(request.machine), kept=kept is not None)
+        one = _UnderWay(request=request, wire=kept or self._wire(request.machine), kept=kept is not None)
         try:
             self._send(one)
         except _UNREACHED as error:
             one.failed = error
         return one
 
-    def _answer(self, one: _UnderWay) -> Answer:
+    def finish(self, one: _UnderWay) -> Answer:
+        """What is answered to it."""
         role = one.request.machine.role
         why: StoreFailed | StoreTimeout | None = None
         try:
@@ -157,62 +175,51 @@ class Web:
         """Status and body. A kept connection that the other side has closed meanwhile is replaced, once."""
         try:
             return self._received(one)
-        except (ConnectionError, HTTPException):
+        except (ConnectionError, Garbled):
             if not one.kept:
                 raise
-        one.connection.close()
-        one.connection, one.failed = self._connection(one.request.machine), None
+        one.wire.close()
+        one.wire, one.failed = self._wire(one.request.machine), None
         self._send(one)
         return self._received(one)
 
     def _send(self, one: _UnderWay) -> None:
         request = one.request
+        body = b"" if request.body is None else json.dumps(request.body).encode()
         # Servers are found by the controller's word: to one that cannot be reached safely nobody signs in.
-        headers = {**_HEADERS, **(self._sign_in if request.machine.is_safe else {})}
-        body = None if request.body is None else json.dumps(request.body).encode()
-        one.connection.request("GET" if body is None else "POST", request.path, body=body, headers=headers)
+        one.wire.send(request.path, body, self._sign_in if request.machine.is_safe else "")
 
     def _received(self, one: _UnderWay) -> tuple[int, bytes]:
         if one.failed is not None:
             raise one.failed
-        answer = one.connection.getresponse()
-        told = answer.read()
+        status, told = one.wire.receive()
         one.is_over = True
-        self._give_back(one.request.machine, one.connection)
-        return answer.status, told
+        self._give_back(one.request.machine, one.wire)
+        return status, told
 
-    def _take(self, machine: Machine) -> HTTPConnection | None:
+    def _take(self, machine: Machine) -> Wire | None:
         with self._lock:
             if self._closed:
                 raise UnreadableSource("the Pinot table was closed; open it again")
             kept = self._idle[machine]
             return kept.pop() if kept else None
 
-    def _give_back(self, machine: Machine, connection: HTTPConnection) -> None:
-        with self._lock:
-            if not self._closed:
-                self._idle[machine].append(connection)
-                return
-        connection.close()
+    def _give_back(self, machine: Machine, wire: Wire) -> None:
+        if wire.stays:
+            with self._lock:
+                if not self._closed:
+                    self._idle[machine].append(wire)
+                    return
+        wire.close()
 
-    def _connection(self, machine: Machine) -> HTTPConnection:
-        with suppress(HTTPException):
-            if not machine.tls:
-                return HTTPConnection(machine.host, machine.port, timeout=self._timeout)
-            return HTTPSConnection(machine.host, machine.port, timeout=self._timeout, context=self._trusted)
-        # Its name has blanks or breaks in it.
-        raise _unreached(machine.role)
+    def _wire(self, machine: Machine) -> Wire:
+        # A server may speak TLS alone where neither broker nor controller does: then the system says whom to trust.
+        trusted = (self._trusted or ssl.create_default_context()) if machine.tls else None
+        return Wire(machine.host, machine.port, timeout=self._timeout, trusted=trusted)
 
 
 def _unreached(role: str) -> StoreFailed:
     return StoreFailed(f"{role} of Pinot cannot be reached; check that it runs, and its address.")
-
-
-def _abandon(under_way: Iterable[_UnderWay]) -> None:
-    """Close what was not given back: an answer may still come over it, and must not meet another question."""
-    for one in under_way:
-        if not one.is_over:
-            one.connection.close()
 
 
 @contextmanager
@@ -250,9 +257,10 @@ def _trusted(address: Address) -> ssl.SSLContext:
     raise UnreadableSource(f"{address.name} cannot be reached: ca_file cannot be read as certificates; check it")
 
 
-def _sign_in(address: Address) -> dict[str, str]:
+def _sign_in(address: Address) -> str:
+    """The line of a request that signs in; empty where nobody does."""
     if address.user is None or address.password_file is None:
-        return {}
+        return ""
     try:
         password = address.password_file.read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
@@ -260,4 +268,4 @@ def _sign_in(address: Address) -> dict[str, str]:
     if not password:
         raise UnreadableSource(f"{address.name} cannot be reached: its password cannot be read; check password_file")
     told = base64.b64encode(f"{address.user}:{password}".encode()).decode()
-    return {"Authorization": f"Basic {told}"}
+    return f"Authorization: Basic {told}\r\n"

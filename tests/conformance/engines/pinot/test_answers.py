@@ -83,6 +83,16 @@ def test_answers_agree(columns, cap, top, norm, bound):
     ours.close()
 
 
+def test_the_two_segments_are_on_two_servers():
+    """Or nothing here would be about a cluster."""
+    address = load_columns({"user": ["a", "b"], "item": ["x", "x"]})
+    table = address.rpartition("/")[2].partition("?")[0]
+    where = get(f"{shared_cluster().controller}/tables/{table}/idealstate")["OFFLINE"]
+
+    assert len(where) == 2
+    assert len({server for servers in where.values() for server in servers}) == 2
+
+
 def test_ties_at_the_end_of_what_is_fetched_agree():
     """Fifty items of one person each, cut anywhere: texts in Java's order, others in that of code points."""
     plain, beyond = [f"i{n}" for n in range(50)], [chr((0xE000 if n % 2 else 0x1F600) + n) for n in range(50)]
@@ -323,6 +333,30 @@ def test_words_agree():
     selection = Selection(user="user", item=TextItems(column="body", shortest=1, longest=2), per_item_cap=3)
 
     assert rows(open_columns(columns).histogram(selection)) == rows(ReferenceEngine(columns).histogram(selection))
+
+
+def test_columns_without_a_dictionary_agree():
+    """Pinot then counts values and not their numbers; by hash codes four of these people would be one."""
+    columns = {"user": ["AaAa", "AaBB", "BBBB", "BBAa"] * 2, "item": ["x"] * 4 + ["AaAa", "AaBB"] * 2}
+    raw = {"loadMode": "MMAP", "noDictionaryColumns": ["user", "item"]}
+    ours, theirs = open_columns(columns, tableIndexConfig=raw), ReferenceEngine(columns)
+
+    assert rows(ours.histogram(SELECTION, top=9)) == rows(theirs.histogram(SELECTION, top=9))
+    assert rows(ours.histogram(SELECTION)) == (["x", "AaAa", "AaBB"], [4, 2, 2], True)
+    assert rows(ours.incidence(SELECTION).largest(9)) == rows(theirs.incidence(SELECTION).largest(9))
+    ours.close()
+
+
+def test_texts_that_pinot_cuts_are_what_is_left_of_them():
+    """At 512 characters, or what the schema says, and at a NUL, when they are ingested: they may become one."""
+    kinds = {"user": "STRING", "item": {"dataType": "STRING", "maxLength": 4}}
+    people = ["a" * 512 + "1", "a" * 512 + "2", "b" * 512, "c\0d", "c\0e", "c"]
+    parts = [[{"user": user, "item": "longer"} for user in people[side::2]] for side in range(2)]
+    engine = open_pinot(shared_cluster().load("cut", kinds, *parts))
+
+    assert rows(engine.histogram(SELECTION)) == (["long"], [3], True)
+    assert rows(engine.incidence(SELECTION).largest(9)) == (["long"], [3], True)
+    engine.close()
 
 
 def test_truth_values_are_people_and_items():

@@ -10,6 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
+class _Server(ThreadingHTTPServer):
+    # Many come at once.
+    request_queue_size = 128
+
+
 class Scripted:
     """One machine that plays all roles; `says` maps a path to what is answered, or to a status and that."""
 
@@ -19,7 +24,7 @@ class Scripted:
         self.connections = 0
         self.hangs_up = False
         self._awaited, self._coming = 0, threading.Condition()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.server = _Server(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
 

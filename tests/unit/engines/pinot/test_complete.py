@@ -209,6 +209,22 @@ def test_plans_are_those_of_the_statement(version):
     assert point_of(complete.check_plan, {"exceptions": []}, root) == 9
 
 
+def test_a_broker_answers_from_the_segments_that_the_controller_lists():
+    """All of them by name, none twice, none beside them; one without rows may be missing; and all rows count."""
+    segments = {"a": 3, "b": 4, "empty": 0}
+
+    def named(*names, column="$segmentName"):
+        schema = {"columnNames": [column], "columnDataTypes": ["STRING"]}
+        return {"resultTable": {"dataSchema": schema, "rows": [[name] for name in names]}}
+
+    for fine in (named("a", "b"), named("b", "empty", "a")):
+        assert point_of(complete.check_met, 7, fine, segments) is None
+    for wrong in (named("a"), named("a", "b", "c"), named("A", "B"), named("a", "b", "b"), named("a", "b", 7), named()):
+        assert point_of(complete.check_met, 7, wrong, segments) == 6
+    assert [point_of(complete.check_met, n, named("a", "b"), segments) for n in (0, 6, 8)] == [6, 6, 6]
+    assert point_of(complete.check_met, 7, named("a", "b", column="name"), segments) == 8
+
+
 def test_rows_are_as_many_as_there_must_be(good):
     """Neither fewer nor more."""
     assert len(complete.check_rows(good, 5, TYPES)) == 5

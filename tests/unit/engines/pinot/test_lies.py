@@ -3,94 +3,19 @@
 from __future__ import annotations
 
 import copy
-import json
 
 import numpy as np
 import pytest
 
 from hushcount.engines.pinot.engine import open_pinot
-from hushcount.engines.pinot.web import Answer, Web
+from hushcount.engines.pinot.table import Table
 from hushcount.errors import HushcountError, StoreIncomplete
 from hushcount.model.queries import Selection
 from tests.conformance.engines.plain import rows
-from tests.unit.engines.pinot.test_complete import sample
+from tests.unit.engines.pinot.lying import CANARY, answered, spoken
 
-CANARY = "ann@example.org"
-SERVER = "Server_127.0.0.1_1"
-SEGMENTS = (f"t_{CANARY}'_0", "t_1")
 SELECTION = Selection(user="user", item="item")
-PAIRS = [["ann", "a"], ["bob", "a"], ["eve", "a"], ["ann", "b"], ["bob", "b"], ["eve", "c"]]
-GROUPS = [["a", 3], ["b", 2], ["c", 1]]
 LIES = (CANARY, None, -1, 0, 2, 7, 1.5, 10**30, True, [CANARY], {CANARY: CANARY})
-
-
-def whole(columns, types, *found):
-    """A complete answer."""
-    told = sample("0.11.0", "complete")
-    schema = {"columnNames": columns, "columnDataTypes": types}
-    counters = {"numSegmentsQueried": 2, "numSegmentsProcessed": 2, "totalDocs": 6}
-    return {**told, **counters, "resultTable": {"dataSchema": schema, "rows": list(found)}}
-
-
-def spoken():
-    """What a controller and a server say under each path."""
-    view = {"OFFLINE": {name: {SERVER: "ONLINE"} for name in SEGMENTS}, "REALTIME": None}
-    specs = [{"name": name, "dataType": "STRING"} for name in ("user", "item")]
-    nodes = [
-        {"id": name, "simpleFields": {"segment.total.docs": "3", "segment.crc": str(n), "segment.push.time": "5"}}
-        for n, name in enumerate(SEGMENTS)
-    ]
-    return {
-        "/cluster/info": {"clusterName": "pinot"},
-        "/tables/t": {"OFFLINE": {"tableName": "t_OFFLINE"}},
-        "/tables/t/schema": {"dimensionFieldSpecs": specs},
-        "/tables/t/idealstate": view,
-        "/tables/t/externalview": view,
-        "/zk/getChildren": nodes,
-        "/zk/get": {"id": SERVER, "simpleFields": {}},
-        f"/instances/{SERVER}": {"hostName": "127.0.0.1", "adminPort": 7},
-        "/tables/t_OFFLINE/segments/crc": {name: str(n) for n, name in enumerate(SEGMENTS)},
-    }
-
-
-def answered(sql):
-    """What a broker says, and what kind of statement it was."""
-    limit = sql.rpartition(" ")[2]
-    if sql.startswith("EXPLAIN"):
-        root = f"BROKER_REDUCE(sort:[distinctcount(user) DESC, item ASC],limit:{limit})"
-        return "plan", whole(["Operator"], ["STRING"], [root])
-    if "GROUP BY" in sql:
-        return "groups", whole(["item", "distinctcount(user)"], ["STRING", "INT"], *GROUPS[: int(limit)])
-    if "DISTINCTCOUNT" in sql:
-        return "number", whole(["distinctcount(item)"], ["INT"], [3])
-    if "COUNT(*)" in sql:
-        return "count", whole(["count(*)"], ["LONG"], [6])
-    return "rows", whole(["user", "item"], ["STRING", "STRING"], *PAIRS)
-
-
-class Liar:
-    """All machines of a cluster. `lie` changes what one kind of question is answered by."""
-
-    def __init__(self):
-        self.lies = {}
-
-    def say(self, request):
-        """An answer, through JSON as over a wire."""
-        path = request.path.partition("?")[0]
-        kind, told = (path, spoken()[path]) if request.body is None else answered(request.body["sql"])
-        told = json.loads(json.dumps(told))
-        if kind in self.lies:
-            told = self.lies[kind](told)
-        return Answer(said=told)
-
-
-@pytest.fixture
-def liar(monkeypatch):
-    """A cluster that tells the truth until it is told otherwise."""
-    made = Liar()
-    monkeypatch.setattr(Web, "ask", lambda _, requests: [made.say(one) for one in requests])
-    monkeypatch.setattr(Web, "each", lambda _, requests: (made.say(one) for one in requests))
-    return made
 
 
 def top(engine):
@@ -171,7 +96,7 @@ def test_the_truth_is_answered(liar, ask):
     assert outcome(ask) is not None
 
 
-@pytest.mark.parametrize("kind", ["plan", "groups", "number", "count", "rows", *spoken()])
+@pytest.mark.parametrize("kind", ["plan", "groups", "number", "count", "rows", "segments", *spoken()])
 def test_no_lie_about_one_place_is_believed_or_repeated(liar, kind):
     """Whatever stands there instead."""
     told = spoken().get(kind) or next(made for name, made in map(answered, STATEMENTS) if name == kind)
@@ -191,6 +116,7 @@ STATEMENTS = (
     "SELECT x GROUP BY y LIMIT 3",
     "SELECT DISTINCTCOUNT(x)",
     "SELECT COUNT(*)",
+    'SELECT DISTINCT "$segmentName"',
     "SELECT x",
 )
 
@@ -257,3 +183,40 @@ def test_rows_that_cannot_be_are_refused(liar, lie):
 
     assert caught.value.point == 8
     assert CANARY not in said_of(caught.value)
+
+
+def told(*found):
+    """A lie: these rows."""
+    return lambda said: changed(said, ("resultTable", "rows"), list(found))
+
+
+# Eve's rows do not count, whatever is asked: two groups, four rows, and every flag and number beside them as it was.
+FILTERED = {
+    "groups": told(["a", 2], ["b", 2]),
+    "number": told([2]),
+    "count": told([4]),
+    "rows": told(["ann", "a"], ["bob", "a"], ["ann", "b"], ["bob", "b"]),
+}
+# A table of the same name, of as many segments and rows, in another cluster or in other capital letters.
+STRANGE = {
+    "groups": told(["z", 3], ["y", 2], ["x", 1]),
+    "rows": told(*[["ann", "z"]] * 6),
+    "segments": told(["T_0"], ["T_1"]),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("lies", [FILTERED, STRANGE])
+def test_a_broker_that_lies_alike_everywhere_is_caught(liar, lies, ask, monkeypatch):
+    """It filters all that it is asked, or answers from another table. Whoever does not meet it first believes it."""
+    truth = outcome(ask)
+    liar.lies = lies
+    engine = open_pinot("pinot://127.0.0.1:9/t")
+    with pytest.raises(StoreIncomplete) as caught:
+        ask(engine)
+    monkeypatch.setattr(Table, "_meet", lambda _: None)
+    believed = outcome(ask)
+
+    assert caught.value.point == 6
+    assert CANARY not in said_of(caught.value)
+    assert believed not in (None, truth)
