@@ -4,7 +4,8 @@ A private cluster on this machine, tables of 100,000 and 1,000,000 rows in four 
 is the same GROUP BY on a connection that is kept, unchecked: 21 items beside a list of the first 20, all of them beside
 counts. Of each the best time is shown, which a busy machine changes least, and the median; ratios are of the best. The
 goal is 1.5 times the raw query and what the checks take, whose parts are shown beneath: two looks at the table's state,
-and what a checked statement takes more than the same one alone.
+and what a checked statement takes more than the same one alone. It is held against the best and against the medians: on
+a busy machine the best of a sum is more than the sum of the best, so the first is the stricter.
 """
 
 from __future__ import annotations
@@ -101,14 +102,14 @@ def measure(cluster: Cluster, table: str, *, times: int) -> None:
             work[f"raw {title}"] = partial(raw, where, limit)
             work[title] = partial(ask, engine, question, {**options, **option})
         found = timed(times, work)
-        checked = 2 * found[_LOOK][0] + max(0.0, found[_CHECKED][0] - found[_ALONE][0])
+        best, median = (2 * found[_LOOK][at] + max(0.0, found[_CHECKED][at] - found[_ALONE][at]) for at in (0, 1))
         checks += [
             [f"{part}, {name}", *map(lasting, found[part])] for part in (_LOOK, _CHECKED, _ALONE, _NUMBER, _PLAN)
         ]
-        checks.append([f"the checks in all, {name}", lasting(checked), ""])
+        checks.append([f"the checks in all, {name}", lasting(best), lasting(median)])
         for title, *_ in ASKED:
-            rows += _beside(f"{title}, {name}", found[title], found[f"raw {title}"], checked)
-    heads = ["", "best", "ratio", "goal", "over it", "median"]
+            rows += _beside(f"{title}, {name}", found[title], found[f"raw {title}"], (best, median))
+    heads = ["", "best", "ratio", "goal", "over it", "median", "goal", "over it"]
     show(f"{table}: private beside raw", heads, rows)
     show(f"{table}: the checks by part", ["", "best", "median"], checks)
     whole, read = found[f"raw {ASKED[-1][0]}"][0], []
@@ -120,13 +121,14 @@ def measure(cluster: Cluster, table: str, *, times: int) -> None:
     engine.close()
 
 
-def _beside(title: str, private: Times, raw: Times, checked: float) -> list[list[str]]:
+def _beside(title: str, private: Times, raw: Times, checked: Times) -> list[list[str]]:
     """Two lines: the raw query, and the private answer beside what it may take."""
-    goal = FACTOR * raw[0] + checked
-    over = "met" if private[0] <= goal else lasting(private[0] - goal)
+    goals = [FACTOR * query + checks for query, checks in zip(raw, checked, strict=True)]
+    over = ["met" if own <= goal else lasting(own - goal) for own, goal in zip(private, goals, strict=True)]
+    told = [[lasting(own), lasting(goal), much] for own, goal, much in zip(private, goals, over, strict=True)]
     return [
-        [f"raw query of {title}", lasting(raw[0]), "", "", "", lasting(raw[1])],
-        [f"  {title}", lasting(private[0]), f"{private[0] / raw[0]:.2f}", lasting(goal), over, lasting(private[1])],
+        [f"raw query of {title}", lasting(raw[0]), "", "", "", lasting(raw[1]), "", ""],
+        [f"  {title}", told[0][0], f"{private[0] / raw[0]:.2f}", *told[0][1:], *told[1]],
     ]
 
 
