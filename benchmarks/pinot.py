@@ -27,7 +27,7 @@ from hushcount.app.request import make_request
 from hushcount.app.setting import passing_setting
 from hushcount.engines.pinot.complete import least_limit
 from hushcount.engines.pinot.engine import PinotEngine, open_pinot
-from hushcount.engines.pinot.table import Asked
+from hushcount.engines.pinot.table import PeopleByItem
 from hushcount.model.queries import Question
 from tests.pinot import Cluster, running_cluster
 
@@ -140,7 +140,7 @@ def parts(engine: PinotEngine, name: str, where: str) -> dict[str, Callable[[], 
     """What one checked answer is made of."""
     table: Any = vars(engine)["_table"]  # its parts are not for others
     columns = {column.name: column for column in table.watch.state.columns}
-    asked = Asked(person=columns["user"], item=columns["item"], where=where.removeprefix(" WHERE ") or True)
+    asked = PeopleByItem(person=columns["user"], item=columns["item"], where=where.removeprefix(" WHERE ") or True)
     limit = least_limit(table._items(asked.item), FETCHED)  # noqa: SLF001
     sql = RAW.format(table=name, where=where, limit=limit)
     return {

@@ -11,7 +11,7 @@ import numpy as np
 
 from hushcount.engines.columns import text_of
 from hushcount.engines.pinot.complete import Row
-from hushcount.engines.pinot.table import Asked, Table
+from hushcount.engines.pinot.table import PeopleByItem, Table
 from hushcount.model.inputs import Histogram, Int64s, Items, Shown
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class PinotCounts:
     """All items of a question; None where no row can pass its filter."""
 
     table: Table
-    asked: Asked | None
+    asked: PeopleByItem | None
 
     @property
     def complete(self) -> bool:
@@ -45,7 +45,7 @@ class PinotCounts:
         return np.array([known.get(text, 0) for text in texts], dtype=np.int64)
 
 
-def largest(table: Table, asked: Asked | None, top: int | None) -> Histogram:
+def largest(table: Table, asked: PeopleByItem | None, top: int | None) -> Histogram:
     """People per item, largest first, ties by the items' texts: all of them, or the first so many."""
     if asked is None:
         return _histogram([], complete=True)
@@ -57,7 +57,7 @@ def largest(table: Table, asked: Asked | None, top: int | None) -> Histogram:
     return _histogram(ranked[:top], complete=top is None or found.total <= top)
 
 
-def _texts(asked: Asked, rows: list[Row]) -> list[Row]:
+def _texts(asked: PeopleByItem, rows: list[Row]) -> list[Row]:
     """Items by their texts. Pinot writes those of a text column as they are."""
     return rows if asked.item.kind == "text" else [[str(text_of(item)), count] for item, count in rows]
 

@@ -22,7 +22,7 @@ from hushcount.engines.pinot.counts import PinotCounts, largest
 from hushcount.engines.pinot.gathering import Gathered
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, present, where_true
-from hushcount.engines.pinot.table import LISTED, Asked, Table
+from hushcount.engines.pinot.table import LISTED, PeopleByItem, Table
 from hushcount.engines.pinot.web import Web
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
@@ -142,7 +142,7 @@ class PinotEngine:
         if bound is None and selection.per_item_cap == 1 and isinstance(selection.item, str):
             where = self._where(selection)
             person, item = self._columns[selection.user], self._columns[selection.item]
-            asked = None if where is False else Asked(person=person, item=item, where=where)
+            asked = None if where is False else PeopleByItem(person=person, item=item, where=where)
             return PinotCounts(table=self._table, asked=asked) if top is None else largest(self._table, asked, top)
         held = self._incidence(selection, None if bound is None else bound.only)
         return held.histogram(top, bound=bound, cap=selection.per_item_cap)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.engines.pinot.complete import check_loaded, check_online, check_table, unreachable
 from hushcount.engines.pinot.schema import PinotColumn, read_schema
-from hushcount.engines.pinot.web import Answer, Request, Sent, Web
+from hushcount.engines.pinot.web import Sent, Web, WebAnswer, WebRequest
 from hushcount.errors import HushcountError, StoreFailed, StoreTimeout
 
 _PARTS = ("", "/schema", "/idealstate", "/externalview")
@@ -56,7 +56,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class TableLook:
     """A look at the table that is under way: everybody who is known was asked, and nobody's answer was read.
 
     Attributes:
@@ -99,7 +99,7 @@ class Observer:
         with closing(self.begin()) as look:
             return self.end(look)
 
-    def begin(self) -> Look:
+    def begin(self) -> TableLook:
         """Ask everybody who is known."""
         if self._cluster is None:
             self._cluster = self._find_cluster()
@@ -108,9 +108,9 @@ class Observer:
         if cluster:
             asked.append(_node("getChildren", f"/{cluster}/PROPERTYSTORE/SEGMENTS/{self._address.table}_OFFLINE"))
         sent = self._web.send([*map(self._of_controller, asked), *map(self._of_server, servers.values())])
-        return Look(asked=len(asked), servers=servers, sent=sent)
+        return TableLook(asked=len(asked), servers=servers, sent=sent)
 
-    def end(self, look: Look) -> State:
+    def end(self, look: TableLook) -> State:
         """The state that they tell of; raises as `read`."""
         try:
             return self._read(look)
@@ -121,7 +121,7 @@ class Observer:
             pass
         raise unreachable("the controller tells of the table in words that are not known")
 
-    def _read(self, look: Look) -> State:
+    def _read(self, look: TableLook) -> State:
         answers = look.sent.answers()
         config, schema, ideal, external = [answer.told() for answer in answers[: len(_PARTS)]]
         check_table(config)
@@ -134,17 +134,17 @@ class Observer:
         check_loaded(where, {segment.name: segment.crc for segment in segments}, self._kept(where, loaded))
         return State(segments=segments, columns=columns)
 
-    def _of_controller(self, path: str) -> Request:
-        return Request(machine=self._address.controller, path=path)
+    def _of_controller(self, path: str) -> WebRequest:
+        return WebRequest(machine=self._address.controller, path=path)
 
-    def _of_server(self, machine: Machine) -> Request:
+    def _of_server(self, machine: Machine) -> WebRequest:
         """The checksums of what it has loaded."""
-        return Request(machine=machine, path=f"/tables/{quote(self._address.table)}_OFFLINE/segments/crc")
+        return WebRequest(machine=machine, path=f"/tables/{quote(self._address.table)}_OFFLINE/segments/crc")
 
     def _told(self, paths: Iterable[str]) -> list[dict[str, Any]]:
         return [answer.told() for answer in self._web.ask([self._of_controller(path) for path in paths])]
 
-    def _new(self, names: set[str]) -> dict[str, Answer]:
+    def _new(self, names: set[str]) -> dict[str, WebAnswer]:
         """What servers say that were not known until now."""
         new = sorted(names)
         places = [f"/instances/{quote(server)}" for server in new]
@@ -170,7 +170,7 @@ class Observer:
         tls = secure > 0 and (self._address.controller.tls or plain <= 0)
         return Machine(role="a server", host=host, port=secure if tls else plain, tls=tls)
 
-    def _kept(self, where: Mapping[str, Collection[str]], loaded: dict[str, Answer]) -> dict[str, dict[str, str]]:
+    def _kept(self, where: Mapping[str, Collection[str]], loaded: dict[str, WebAnswer]) -> dict[str, dict[str, str]]:
         """For each server of the table what it has loaded. One that fails, or has left the table, is forgotten."""
         wanted = {server for held in where.values() for server in held}
         said = {server: loaded[server] for server in wanted}

@@ -18,8 +18,8 @@ from hushcount.engines.pinot.complete import Row
 from hushcount.engines.pinot.schema import PinotColumn
 from hushcount.engines.pinot.sql import Truth, all_of, among, quoted, spelled
 from hushcount.engines.pinot.state import Segment
-from hushcount.engines.pinot.watch import Watch
-from hushcount.engines.pinot.web import Request, Web
+from hushcount.engines.pinot.watch import TableWatch
+from hushcount.engines.pinot.web import Web, WebRequest
 
 # Items of a list that one statement names, and rows that one page has at most.
 LISTED: Final = 1000
@@ -27,7 +27,7 @@ PAGE: Final = 250_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PeopleByItem:
     """What is counted: people (a column) for each item (another), in the rows of a filter that some may pass."""
 
     person: PinotColumn
@@ -48,18 +48,18 @@ class Table:
 
     def __init__(self, web: Web, address: Address) -> None:
         self._web, self._address = web, address
-        self.watch = Watch(web, address)
+        self.watch = TableWatch(web, address)
         self._most = dict[str, int]()
         self._met = False
 
     @contextmanager
     def held(self, *, later: bool = False) -> Iterator[None]:
-        """All statements of one answer, of a broker that was met; as `Watch.held`."""
+        """All statements of one answer, of a broker that was met; as `TableWatch.held`."""
         self._meet()
         with self.watch.held(later=later):
             yield
 
-    def groups(self, asked: Asked, wanted: int | None, *, most: int | None = None) -> Groups:
+    def groups(self, asked: PeopleByItem, wanted: int | None, *, most: int | None = None) -> Groups:
         """The largest groups: so many that those wanted are among them, whoever goes first among the tied.
 
         Pinot breaks ties by numbers and by Java's order of texts, others by the order of code points. How many groups
@@ -83,14 +83,14 @@ class Table:
                 return self._grouped(asked, found.total + 1)
         return found
 
-    def listed(self, asked: Asked, texts: Sequence[str]) -> list[Row]:
+    def listed(self, asked: PeopleByItem, texts: Sequence[str]) -> list[Row]:
         """The groups of the items of a public list that occur."""
         found = list[Row]()
         for start in range(0, len(texts), LISTED):
             part = texts[start : start + LISTED]
             named = all_of([asked.where, among(asked.item, part)])
             if named is not False:
-                named_alone = Asked(person=asked.person, item=asked.item, where=named)
+                named_alone = PeopleByItem(person=asked.person, item=asked.item, where=named)
                 found += self.groups(named_alone, None, most=len(part)).rows
         return found
 
@@ -138,7 +138,7 @@ class Table:
             self._most[column.name] = found
         return self._most[column.name]
 
-    def _grouped(self, asked: Asked, limit: int) -> Groups:
+    def _grouped(self, asked: PeopleByItem, limit: int) -> Groups:
         """The first groups under a LIMIT, how many there are in all, and the plan: asked at the same time."""
         item, people = quoted(asked.item.name), f"DISTINCTCOUNT({quoted(asked.person.name)})"
         sql = (
@@ -181,9 +181,9 @@ class Table:
         """What the broker answers to statements that are sent at the same time."""
         return [answer.told() for answer in self._web.ask([self._request(sql) for sql in statements])]
 
-    def _request(self, sql: str) -> Request:
+    def _request(self, sql: str) -> WebRequest:
         body = {"sql": sql, "queryOptions": complete.options(self._address.timeout)}
-        return Request(machine=self._address.broker, path="/query/sql", body=body)
+        return WebRequest(machine=self._address.broker, path="/query/sql", body=body)
 
 
 def _counted(told: dict[str, Any]) -> int:

@@ -8,17 +8,17 @@ from contextlib import closing, contextmanager
 
 from hushcount.engines.pinot import complete
 from hushcount.engines.pinot.address import Address
-from hushcount.engines.pinot.state import Look, Observer, State
+from hushcount.engines.pinot.state import Observer, State, TableLook
 from hushcount.engines.pinot.web import Web
 
 
 class _Unsure(threading.local):
     """Looks that are under way, each with the state that must be found; None in a thread that does not confirm."""
 
-    looks: list[tuple[State, Look]] | None = None
+    looks: list[tuple[State, TableLook]] | None = None
 
 
-class Watch:
+class TableWatch:
     """The version that a table had when it was opened; `state` is what it was last seen as. Any other is refused."""
 
     def __init__(self, web: Web, address: Address) -> None:
@@ -56,7 +56,7 @@ class Watch:
     @contextmanager
     def confirming(self) -> Iterator[None]:
         """What this thread does with answers, until it is sure that they were about one state of the table."""
-        outer, looks = self._unsure.looks, list[tuple[State, Look]]()
+        outer, looks = self._unsure.looks, list[tuple[State, TableLook]]()
         self._unsure.looks = looks
         try:
             yield

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hushcount.engines.pinot.address import Address, Machine
-from hushcount.engines.pinot.wire import Garbled, Wire
+from hushcount.engines.pinot.wire import Garbled, HttpWire
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 
 _DENIED = (401, 403)
@@ -31,7 +31,7 @@ _UNREACHED = (OSError, Garbled, UnicodeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class WebRequest:
     """What is asked of whom; with a body it is posted."""
 
     machine: Machine
@@ -40,7 +40,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class WebAnswer:
     """What a machine said, JSON or None if it knows nothing of what was asked; or why there is nothing."""
 
     said: Any = None
@@ -62,8 +62,8 @@ class Answer:
 class _UnderWay:
     """A request and the connection that it has to itself until it is over; whether that was kept, and what failed."""
 
-    request: Request
-    wire: Wire
+    request: WebRequest
+    wire: HttpWire
     kept: bool
     failed: Exception | None = None
     is_over: bool = False
@@ -72,7 +72,7 @@ class _UnderWay:
 class Sent:
     """Requests that were sent, all that go at once, and whose answers are still to be read."""
 
-    def __init__(self, web: Web, requests: Sequence[Request]) -> None:
+    def __init__(self, web: Web, requests: Sequence[WebRequest]) -> None:
         self._web, self._rest = web, requests[AT_ONCE:]
         self._under_way = list[_UnderWay]()
         try:
@@ -82,7 +82,7 @@ class Sent:
             self.close()
             raise
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[WebAnswer]:
         """What is answered to each, in their order; those that did not go at once are sent now."""
         found = [self._web.finish(one) for one in self._under_way]
         return found + self._web.ask(self._rest) if self._rest else found
@@ -102,15 +102,15 @@ class Web:
         self._trusted = _trusted(address) if address.broker.tls or address.controller.tls else None
         self._sign_in = _sign_in(address)
         self._lock = threading.Lock()
-        self._idle: defaultdict[Machine, list[Wire]] = defaultdict(list)
+        self._idle: defaultdict[Machine, list[HttpWire]] = defaultdict(list)
         self._closed = False
 
     def get(self, machine: Machine, path: str) -> Any:  # noqa: ANN401  as above
-        """What a machine says under a path; raises as `Answer.told`."""
-        [answer] = self.ask([Request(machine=machine, path=path)])
+        """What a machine says under a path; raises as `WebAnswer.told`."""
+        [answer] = self.ask([WebRequest(machine=machine, path=path)])
         return answer.told()
 
-    def ask(self, requests: Sequence[Request]) -> list[Answer]:
+    def ask(self, requests: Sequence[WebRequest]) -> list[WebAnswer]:
         """What is answered to several requests. All are sent, on connections of their own, before any answer is read.
 
         So they take as long as the slowest of them, without a thread for each; a great many go in parts.
@@ -118,11 +118,11 @@ class Web:
         with closing(self.send(requests)) as sent:
             return sent.answers()
 
-    def send(self, requests: Sequence[Request]) -> Sent:
+    def send(self, requests: Sequence[WebRequest]) -> Sent:
         """The same, for whoever has something else to do until the answers come; to be closed."""
         return Sent(self, requests)
 
-    def each(self, requests: Iterable[Request]) -> Generator[Answer]:
+    def each(self, requests: Iterable[WebRequest]) -> Generator[WebAnswer]:
         """What is answered to each of several requests. The next is sent before an answer is read, and no more."""
         under_way: Sent | None = None
         try:
@@ -146,7 +146,7 @@ class Web:
         for wire in idle:
             wire.close()
 
-    def begin(self, request: Request) -> _UnderWay:
+    def begin(self, request: WebRequest) -> _UnderWay:
         """A request that was sent; one over a kept connection that the other side has closed is not, yet."""
         kept = self._take(request.machine)
         one = _UnderWay(request=request, wire=kept or self._wire(request.machine), kept=kept is not None)
@@ -156,7 +156,7 @@ class Web:
             one.failed = error
         return one
 
-    def finish(self, one: _UnderWay) -> Answer:
+    def finish(self, one: _UnderWay) -> WebAnswer:
         """What is answered to it."""
         role = one.request.machine.role
         why: StoreFailed | StoreTimeout | None = None
@@ -169,7 +169,7 @@ class Web:
         except _UNREACHED:
             why = _unreached(role)
         # Outside of the handlers: what was raised there may quote more than is ours to tell.
-        return _read(role, status, told) if why is None else Answer(failure=why)
+        return _read(role, status, told) if why is None else WebAnswer(failure=why)
 
     def _exchanged(self, one: _UnderWay) -> tuple[int, bytes]:
         """Status and body. A kept connection that the other side has closed meanwhile is replaced, once."""
@@ -197,14 +197,14 @@ class Web:
         self._give_back(one.request.machine, one.wire)
         return status, told
 
-    def _take(self, machine: Machine) -> Wire | None:
+    def _take(self, machine: Machine) -> HttpWire | None:
         with self._lock:
             if self._closed:
                 raise UnreadableSource("the Pinot table was closed; open it again")
             kept = self._idle[machine]
             return kept.pop() if kept else None
 
-    def _give_back(self, machine: Machine, wire: Wire) -> None:
+    def _give_back(self, machine: Machine, wire: HttpWire) -> None:
         if wire.stays:
             with self._lock:
                 if not self._closed:
@@ -212,10 +212,10 @@ class Web:
                     return
         wire.close()
 
-    def _wire(self, machine: Machine) -> Wire:
+    def _wire(self, machine: Machine) -> HttpWire:
         # A server may speak TLS alone where neither broker nor controller does: then the system says whom to trust.
         trusted = (self._trusted or ssl.create_default_context()) if machine.tls else None
-        return Wire(machine.host, machine.port, timeout=self._timeout, trusted=trusted)
+        return HttpWire(machine.host, machine.port, timeout=self._timeout, trusted=trusted)
 
 
 def _unreached(role: str) -> StoreFailed:
@@ -235,18 +235,18 @@ def _unburdened(told: bytes) -> Iterator[None]:
             gc.enable()
 
 
-def _read(role: str, status: int, told: bytes) -> Answer:
+def _read(role: str, status: int, told: bytes) -> WebAnswer:
     if status in _DENIED:
         words = f"{role} of Pinot denies access; check user and password_file, and their rights."
     elif status == _UNKNOWN:
-        return Answer()
+        return WebAnswer()
     elif status != _FINE:
         words = f"{role} of Pinot answered with HTTP {status}; look into its log."
     else:
         with suppress(ValueError, RecursionError), _unburdened(told):
-            return Answer(said=json.loads(told))
+            return WebAnswer(said=json.loads(told))
         words = f"{role} of Pinot did not answer with JSON; is it another program's port?"
-    return Answer(failure=StoreFailed(words))
+    return WebAnswer(failure=StoreFailed(words))
 
 
 def _trusted(address: Address) -> ssl.SSLContext:

@@ -29,7 +29,7 @@ class Garbled(Exception):
     """What came is no answer, or ends before its end. It says nothing of it."""
 
 
-class Wire:
+class HttpWire:
     """A connection, made by the first request.
 
     Args:

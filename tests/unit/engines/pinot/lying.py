@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hushcount.engines.pinot.web import Answer
+from hushcount.engines.pinot.web import WebAnswer
 from tests.unit.engines.pinot.test_complete import sample
 
 CANARY = "ann@example.org"
@@ -73,7 +73,7 @@ class Liar:
         told = json.loads(json.dumps(told))
         if kind in self.lies:
             told = self.lies[kind](told)
-        return Answer(said=told)
+        return WebAnswer(said=told)
 
 
 class Said:

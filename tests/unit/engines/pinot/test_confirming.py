@@ -14,7 +14,7 @@ from hushcount.app.request import make_request
 from hushcount.app.setting import passing_setting
 from hushcount.engines.engine import asking
 from hushcount.engines.pinot.engine import open_pinot
-from hushcount.engines.pinot.watch import Watch
+from hushcount.engines.pinot.watch import TableWatch
 from hushcount.errors import StoreIncomplete
 from hushcount.model.queries import Selection
 
@@ -176,5 +176,5 @@ def test_nothing_leaves_that_was_not_confirmed(liar, engine, monkeypatch):
         self._unsure.looks = []
         yield
 
-    monkeypatch.setattr(Watch, "confirming", forgetful)
+    monkeypatch.setattr(TableWatch, "confirming", forgetful)
     assert asked(engine, monkeypatch)[0] is not None

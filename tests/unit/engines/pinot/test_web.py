@@ -11,7 +11,7 @@ import time
 import pytest
 
 from hushcount.engines.pinot.address import Machine, parse
-from hushcount.engines.pinot.web import AT_ONCE, Request, Web
+from hushcount.engines.pinot.web import AT_ONCE, Web, WebRequest
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
 from tests.unit.engines.pinot.scripted import scripted
 
@@ -34,7 +34,7 @@ def opened(machine, **more):
 
 def post(web, broker, body):
     """What is answered to a body."""
-    [answer] = web.ask([Request(machine=broker, path="/fine", body=body)])
+    [answer] = web.ask([WebRequest(machine=broker, path="/fine", body=body)])
     return answer.told()
 
 
@@ -68,7 +68,7 @@ def test_the_next_is_sent_before_an_answer_is_read(machine):
     """Of several that are read one by one: a machine is about the second while the first is looked at, and no more."""
     web, broker = opened(machine)
     machine.gather(2)
-    answers = web.each(Request(machine=broker, path=path) for path in ("/fine", "/broken", "/fine", "/fine"))
+    answers = web.each(WebRequest(machine=broker, path=path) for path in ("/fine", "/broken", "/fine", "/fine"))
     first, heard = next(answers), len(machine.heard)
     rest = list(answers)
     web.close()
@@ -82,7 +82,7 @@ def test_what_is_under_way_when_nobody_reads_on_meets_no_other_question(machine)
     """Its connection is closed: the answer to the second must not be taken for that of the next."""
     machine.says["/other"] = {"b": 2}
     web, broker = opened(machine)
-    answers = web.each(Request(machine=broker, path=path) for path in ("/fine", "/other", "/fine"))
+    answers = web.each(WebRequest(machine=broker, path=path) for path in ("/fine", "/other", "/fine"))
     next(answers)
     answers.close()
 
@@ -117,7 +117,7 @@ def test_all_is_sent_before_anything_is_read(machine):
     """Nobody answers before all have come; one that fails leaves the others theirs, and connections are kept."""
     web, broker = opened(machine)
     machine.gather(4)
-    asked = [Request(machine=broker, path=path) for path in ("/fine", "/broken", "/none", "/fine")]
+    asked = [WebRequest(machine=broker, path=path) for path in ("/fine", "/broken", "/none", "/fine")]
     found = web.ask(asked)
     machine.gather(4)
     again = web.ask(asked)
@@ -133,7 +133,7 @@ def test_a_great_many_requests_go_in_parts(machine):
     """As where every one of thousands of segments is asked for: the answers are in order, connections are few."""
     web, broker = opened(machine)
     machine.says |= {f"/{n}": n for n in range(100)}
-    found = web.ask([Request(machine=broker, path=f"/{n}") for n in range(100)])
+    found = web.ask([WebRequest(machine=broker, path=f"/{n}") for n in range(100)])
     web.close()
 
     assert [answer.told() for answer in found] == list(range(100))
@@ -145,7 +145,7 @@ def test_a_connection_with_an_answer_to_come_is_not_used_again(machine):
     web, broker = opened(machine, timeout=0.3)
     web.get(broker, "/fine")
     machine.says["/slow"] = lambda _: time.sleep(0.6) or {"late": 1}
-    late = [web.ask([Request(machine=broker, path="/slow")])[0] for _ in range(2)]
+    late = [web.ask([WebRequest(machine=broker, path="/slow")])[0] for _ in range(2)]
     after = web.get(broker, "/fine")
     web.close()
 

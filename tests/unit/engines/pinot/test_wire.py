@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from hushcount.engines.pinot.address import Machine, parse
-from hushcount.engines.pinot.web import Request, Web
-from hushcount.engines.pinot.wire import Garbled, Wire
+from hushcount.engines.pinot.web import Web, WebRequest
+from hushcount.engines.pinot.wire import Garbled, HttpWire
 from hushcount.errors import StoreFailed
 
 FINE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
@@ -45,7 +45,7 @@ def received(speaker, *parts):
     """What is made of these bytes."""
     port, said, _ = speaker
     said[:] = parts
-    wire = Wire("127.0.0.1", port, timeout=5, trusted=None)
+    wire = HttpWire("127.0.0.1", port, timeout=5, trusted=None)
     try:
         wire.send("/x", b"", "")
         return wire.receive()
@@ -132,7 +132,7 @@ def test_a_request_is_one_line_and_its_fields(speaker):
     said[:] = [FINE]
     web = Web(parse(f"pinot://127.0.0.1:{port}/t?timeout=5"))
     web.ask(
-        [Request(machine=Machine(role="the broker", host="127.0.0.1", port=port), path="/q?a=%20", body={"x": "é"})]
+        [WebRequest(machine=Machine(role="the broker", host="127.0.0.1", port=port), path="/q?a=%20", body={"x": "é"})]
     )
     web.close()
     head, _, body = heard[0].partition(b"\r\n\r\n")
@@ -154,7 +154,7 @@ def test_nothing_is_slipped_into_a_request(speaker, path):
     port, _, heard = speaker
     for host, asked in (("127.0.0.1", path), (f"a{path}", "/x")):
         with pytest.raises(Garbled):
-            Wire(host, port, timeout=5, trusted=None).send(asked, b"", "")
+            HttpWire(host, port, timeout=5, trusted=None).send(asked, b"", "")
 
     assert heard == []
 
@@ -176,7 +176,7 @@ def test_what_comes_unasked_is_not_the_next_answer():
     answers = [FINE.replace(b"1}", b"%d}" % number) for number in range(4)]
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        wire = Wire("127.0.0.1", port, timeout=5, trusted=None)
+        wire = HttpWire("127.0.0.1", port, timeout=5, trusted=None)
         wire.send("/x", b"", "")
         caller, _ = listening.accept()
         with caller:
