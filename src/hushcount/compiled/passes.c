@@ -569,7 +569,7 @@ static inline void sip_absorb(uint64_t v[4], uint64_t block)
 
 /* SipHash-2-4-128 of texts that stand one behind the other: low words and high words. */
 API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *lengths, uint64_t k0, uint64_t k1,
-                     uint64_t *low, uint64_t *high)
+                     uint64_t *restrict low, uint64_t *restrict high)
 {
     for (int64_t text = 0; text < texts; buffer += lengths[text], text++) {
         uint64_t v[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1 ^ 0xEE, 0x6C7967656E657261ULL ^ k0,
