@@ -202,8 +202,8 @@ static void flush(int64_t clips, double *parts, int64_t *lost)
  * whole numbers below 2^62; `parts` has room for one number of each, and is zero. */
 CLONED API void hush_losses(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *squares,
                             const int32_t *of_item, int64_t segments, const int64_t *firsts, const int64_t *limits,
-                            const double *wide, int64_t unit, int64_t grain, double below_one, int64_t *sums,
-                            double *parts, int64_t *lost)
+                            const double *restrict wide, int64_t unit, int64_t grain, double below_one, int64_t *sums,
+                            double *restrict parts, int64_t *lost)
 {
     const double all = (double)(unit + grain), one = (double)unit, few = (double)grain;
     int64_t least = INT64_MAX, added = 0;
@@ -221,29 +221,20 @@ CLONED API void hush_losses(int64_t people, const int64_t *offsets, const int32_
         for (int64_t pair = first; pair < last; pair++)
             sums[of_item[ids[pair]]] += squares[ids[pair]];
         norm = 0;
-        int64_t before = -1;
-        double loss = 0;
         for (int64_t segment = 0; segment < segments; segment++) {
             const int64_t clips = firsts[segment], end = firsts[segment + 1];
             norm += sums[segment];
+            if (norm <= limits[clips])
+                continue;
             const double whole = (double)norm;
             int64_t over = clips;
             while (over < end && limits[over] < norm)
                 over++;
-            if (over == clips)
-                continue;
-            /* Where neither changed, as in most segments of a short list, the loss is as before. */
-            if (end - clips == 1 && sums[segment] == 0 && limits[clips] == before) {
-                parts[clips] += loss;
-                continue;
-            }
+            /* No branches: several clips are taken at once. */
             for (int64_t clip = clips; clip < over; clip++) {
                 const double kept = floor(sqrt(wide[clip] / whole) * below_one * one);
                 parts[clip] += all - (kept < few ? few : kept);
             }
-            before = limits[clips];
-            loss = floor(sqrt(wide[clips] / whole) * below_one * one);
-            loss = all - (loss < few ? few : loss);
         }
         if (++added == EXACT) {
             flush(firsts[segments], parts, lost);
