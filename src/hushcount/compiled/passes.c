@@ -202,8 +202,8 @@ static void flush(int64_t clips, double *parts, int64_t *lost)
  * whole numbers below 2^62; `parts` has room for one number of each, and is zero. */
 CLONED API void hush_losses(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *squares,
                             const int32_t *of_item, int64_t segments, const int64_t *firsts, const int64_t *limits,
-                            const double *wide, int64_t unit, int64_t grain, double below_one, int64_t *sums,
-                            double *parts, int64_t *lost)
+                            const double *restrict wide, int64_t unit, int64_t grain, double below_one, int64_t *sums,
+                            double *restrict parts, int64_t *lost)
 {
     const double all = (double)(unit + grain), one = (double)unit, few = (double)grain;
     int64_t least = INT64_MAX, added = 0;
@@ -221,29 +221,20 @@ CLONED API void hush_losses(int64_t people, const int64_t *offsets, const int32_
         for (int64_t pair = first; pair < last; pair++)
             sums[of_item[ids[pair]]] += squares[ids[pair]];
         norm = 0;
-        int64_t before = -1;
-        double loss = 0;
         for (int64_t segment = 0; segment < segments; segment++) {
             const int64_t clips = firsts[segment], end = firsts[segment + 1];
             norm += sums[segment];
+            if (norm <= limits[clips])
+                continue;
             const double whole = (double)norm;
             int64_t over = clips;
             while (over < end && limits[over] < norm)
                 over++;
-            if (over == clips)
-                continue;
-            /* Where neither changed, as in most segments of a short list, the loss is as before. */
-            if (end - clips == 1 && sums[segment] == 0 && limits[clips] == before) {
-                parts[clips] += loss;
-                continue;
-            }
+            /* No branches: several clips are taken at once. */
             for (int64_t clip = clips; clip < over; clip++) {
                 const double kept = floor(sqrt(wide[clip] / whole) * below_one * one);
                 parts[clip] += all - (kept < few ? few : kept);
             }
-            before = limits[clips];
-            loss = floor(sqrt(wide[clips] / whole) * below_one * one);
-            loss = all - (loss < few ? few : loss);
         }
         if (++added == EXACT) {
             flush(firsts[segments], parts, lost);
@@ -274,11 +265,17 @@ API void hush_clipped(int64_t people, const int64_t *offsets, const int32_t *ids
 
 /* ---- bounded lists: engines/bounding.py ---- */
 
+/* Whether an item is one of those with a bit: of millions of items bits stay in a cache where bytes do not. */
+static inline int64_t has_bit(const uint8_t *bits, int32_t id)
+{
+    return bits[id >> 3] >> (id & 7) & 1;
+}
+
 API void hush_count_wanted(int64_t pairs, const int32_t *ids, const uint8_t *wanted, int64_t *found)
 {
     int64_t count = 0;
     for (int64_t pair = 0; pair < pairs; pair++)
-        count += wanted[ids[pair]];
+        count += has_bit(wanted, ids[pair]);
     *found = count;
 }
 
@@ -288,7 +285,7 @@ API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t
     for (int64_t person = 0; person < people; person++) {
         int64_t count = 0;
         for (int64_t pair = offsets[person]; pair < offsets[person + 1]; pair++) {
-            keep[pair] = allowed[ids[pair]];
+            keep[pair] = (uint8_t)has_bit(allowed, ids[pair]);
             count += keep[pair];
         }
         held[person] = count;
@@ -367,10 +364,12 @@ API void hush_keep_smallest(int64_t people, const int64_t *offsets, const int32_
             continue;
         const int64_t first = offsets[person], last = offsets[person + 1];
         int64_t count = 0;
-        for (int64_t pair = first; pair < last; pair++)
+        for (int64_t pair = first; pair < last; pair++) {
+            __builtin_prefetch(things + ids[pair + AHEAD < last ? pair + AHEAD : pair]);
             if (keep[pair])
                 hashes[count++] =
                     (int64_t)finished(turned(starts[person] ^ things[ids[pair]], 27) * PRIME_1 + PRIME_4);
+        }
         memcpy(order, hashes, (size_t)count * sizeof *order);
         const int64_t worst = selected(order, count, limit - 1);
         int64_t equal = limit;
@@ -561,7 +560,7 @@ static inline void sip_absorb(uint64_t v[4], uint64_t block)
 
 /* SipHash-2-4-128 of texts that stand one behind the other: low words and high words. */
 API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *lengths, uint64_t k0, uint64_t k1,
-                     uint64_t *low, uint64_t *high)
+                     uint64_t *restrict low, uint64_t *restrict high)
 {
     for (int64_t text = 0; text < texts; buffer += lengths[text], text++) {
         uint64_t v[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1 ^ 0xEE, 0x6C7967656E657261ULL ^ k0,

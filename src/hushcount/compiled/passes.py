@@ -123,7 +123,7 @@ def count_wanted(ids: Ints, wanted: Bools) -> int | None:
     if (found := library()) is None:
         return None
     count = np.empty(1, dtype=np.int64)
-    call(found.hush_count_wanted, ctypes.c_int64(len(ids)), read(ids, np.int32), read(wanted), count)
+    call(found.hush_count_wanted, ctypes.c_int64(len(ids)), read(ids, np.int32), _bits(wanted), count)
     return int(count[0])
 
 
@@ -132,7 +132,7 @@ def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> I
     if (found := library()) is None:
         return None
     held = np.empty(len(rows[0]) - 1, dtype=np.int64)
-    call(found.hush_keep_allowed, *_people(rows), read(allowed), _written(keep), held)
+    call(found.hush_keep_allowed, *_people(rows), _bits(allowed), _written(keep), held)
     return held
 
 
@@ -297,6 +297,11 @@ def _people(rows: tuple[Int64s, Ints]) -> tuple[ctypes.c_int64, Int64s, npt.NDAr
 def read(values: npt.NDArray[Any], kind: type[Any] | None = None) -> npt.NDArray[Any]:
     """An array to read from; copied only where it lies or is written in another way than C expects."""
     return np.ascontiguousarray(values, dtype=kind)
+
+
+def _bits(values: Bools) -> Bytes:
+    """One bit for each, the lowest first."""
+    return np.packbits(values, bitorder="little")
 
 
 def _written(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

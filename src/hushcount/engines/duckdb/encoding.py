@@ -1,7 +1,7 @@
 """Encoding: the rows of a question become integers, in one pass over the data.
 
 Items, and people who are not integers close together, are numbered as they are met, by machine code that reads DuckDB's
-own batches; then the items are sorted, and every row becomes one integer of its person and its item's place. Without
+own batches; then the items are sorted, and the rows of each person become a list of their items' places. Without
 machine code SQL numbers in two passes, with the same places for items.
 """
 
