@@ -597,8 +597,9 @@ def test_any_sequence_agrees_with_the_model(store):
     run_machine(store)
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_a_ledger_that_charges_a_veiled_answer_at_once_is_caught(store, monkeypatch):
-    """The twin whose veils hide nothing does not agree with the model."""
+    """The twin whose veils hide nothing does not agree with the model; it is the same on every store."""
     really = settling.settle
     monkeypatch.setattr(settling, "settle", lambda *given, **named: really(*given, **{**named, "veiled": False}))
     # The first difference is enough, and about one sequence in ten has one; the shortest way to it is of no use.

@@ -7,11 +7,12 @@ import pytest
 from tests.integration.spark.sessions import asks, wait_until
 
 
-@pytest.mark.parametrize("question", ["vocab", "count"])
-def test_a_lost_worker_changes_nothing(cluster, driver, log, home, tmp_path, question):
+# One goes on from lists that are kept, the other does not.
+@pytest.mark.parametrize("asked", [{"question": "vocab"}, {"question": "count", "method": "pcr"}], ids=str)
+def test_a_lost_worker_changes_nothing(cluster, driver, log, home, tmp_path, asked):
     """Killed while its tasks run, after the charge: the same release as undisturbed, and one charge."""
     calm, rough = tmp_path / "calm.sqlite", tmp_path / "rough.sqlite"
-    expected = driver.ask(question, log, home, frame=True, ledger=str(calm))
+    expected = driver.ask(file=log, home=home, frame=True, ledger=str(calm), **asked)
     failed = failed_tasks(driver)
 
     def tasks_run() -> bool:
@@ -21,7 +22,7 @@ def test_a_lost_worker_changes_nothing(cluster, driver, log, home, tmp_path, que
             stage["numActiveTasks"] and stage["numCompleteTasks"] for stage in driver.stages(status="active")
         )
 
-    driver.begin(question, log, home, frame=True, until=tmp_path / "lost", ledger=str(rough))
+    driver.begin(file=log, home=home, frame=True, until=tmp_path / "lost", ledger=str(rough), **asked)
     wait_until(tasks_run)
     cluster.kill_worker(cluster.workers[0])
     (tmp_path / "lost").touch()
