@@ -263,6 +263,48 @@ API void hush_clipped(int64_t people, const int64_t *offsets, const int32_t *ids
     }
 }
 
+/* ---- tables of chances: mechanisms/ladders/tables.py ---- */
+
+/* The recursion, for each sum from the smallest weight to below `sums`, or until a sum and all that follow are certain.
+ * `table` is zero; `place` and `part` have room for one number of each sum. How many sums there are is told. */
+API void hush_climbed(int64_t rungs, const int64_t *weights, int64_t count, const double *places, const double *bounds,
+                      double shrink, int64_t sums, double *table, int64_t *place, double *part, int64_t *made)
+{
+    int64_t least = weights[0], many = weights[0], certain = 0, sum;
+    for (int64_t rung = 1; rung < rungs; rung++) {
+        least = weights[rung] < least ? weights[rung] : least;
+        many = weights[rung] > many ? weights[rung] : many;
+    }
+    memset(place, 0, (size_t)sums * sizeof *place);
+    memset(part, 0, (size_t)sums * sizeof *part);
+    for (sum = least; sum < sums && certain <= many; sum++) {
+        double found = INFINITY;
+        for (int64_t rung = 0; rung < rungs; rung++) {
+            if (weights[rung] > sum)
+                continue;
+            const int64_t before = sum - weights[rung];
+            const double *bound = bounds + rung * count + place[before];
+            const double allowed = bound[0] + part[before] * (bound[1] - bound[0]);
+            found = allowed < found ? allowed : found;
+        }
+        found = found >= 1 ? 1 : found * shrink;
+        /* The last place that is not above it, but one with another behind it. */
+        int64_t low = 0, high = count - 1;
+        while (high - low > 1) {
+            const int64_t middle = (low + high) / 2;
+            if (places[middle] <= found)
+                low = middle;
+            else
+                high = middle;
+        }
+        table[sum] = found;
+        place[sum] = low;
+        part[sum] = (found - places[low]) / (places[low + 1] - places[low]);
+        certain = found >= 1 ? certain + 1 : 0;
+    }
+    made[0] = sum;
+}
+
 /* ---- bounded lists: engines/bounding.py ---- */
 
 /* Whether an item is one of those with a bit: of millions of items bits stay in a cache where bytes do not. */

@@ -24,6 +24,7 @@ Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 Uint64s: TypeAlias = npt.NDArray[np.uint64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 # Codes of people, where the list of each begins and the last ends, items, and how often each is there.
 Split: TypeAlias = tuple[Int64s, Int64s, npt.NDArray[np.int32], Int64s]
@@ -116,6 +117,19 @@ def clipped(rows: tuple[Int64s, Ints], amplitudes: Int64s, *, limit: int, below_
         *(ctypes.c_int64(limit), ctypes.c_double(below_one), total),
     )
     return total
+
+
+def climbed(weights: Int64s, bounds: Floats, places: Floats, *, shrink: float, sums: int) -> Floats | None:
+    """As `mechanisms.ladders.tables.climbed`, before the largest monotone table is taken."""
+    if (found := library()) is None:
+        return None
+    table, made = np.zeros(sums), np.empty(1, dtype=np.int64)
+    call(
+        *(found.hush_climbed, ctypes.c_int64(len(weights)), read(weights, np.int64)),
+        *(ctypes.c_int64(len(places)), read(places, np.float64), read(bounds, np.float64), ctypes.c_double(shrink)),
+        *(ctypes.c_int64(sums), table, np.empty(sums, dtype=np.int64), np.empty(sums), made),
+    )
+    return table[: int(made[0])]
 
 
 def count_wanted(ids: Ints, wanted: Bools) -> int | None:

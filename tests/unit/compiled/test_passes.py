@@ -20,6 +20,8 @@ from hushcount.compiled import lists as compiled_lists
 from hushcount.compiled import passes
 from hushcount.compiled.segments import Segments
 from hushcount.engines import bounding, clipping, pairs, xxh64
+from hushcount.mechanisms.ladders.steps import Allowance, grid, staircase
+from hushcount.mechanisms.ladders.tables import climbed
 from hushcount.mechanisms.weighting import kernels
 from hushcount.noise import siphash
 from tests.architecture.sources import ROOT
@@ -175,6 +177,19 @@ def test_a_part_of_the_people():
 
     assert held.tolist() == [0, 0]
     assert keep.tolist() == [True, True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("rho", "delta", "weights"),
+    [(0.3, 1e-3, [1]), (0.1, 1e-5, [40, 20, 11]), (0.1, 1e-5, [7, 7, 6, 90]), (1e-6, 0.1, [1])],
+)
+def test_tables_of_chances(rho, delta, weights):
+    """Of one weight and of several, in any order, and of a table that is cut off before it is certain."""
+    allowances = [Allowance(rho=rho / (n + 1), delta=delta, cap=16.0) for n in range(len(weights))]
+    places = grid(delta)
+    bounds = staircase(allowances, places)
+
+    assert same(lambda: climbed(np.array(weights), bounds, places))
 
 
 @given(lists=LISTS, cutoff=st.integers(1, 2**52), budget=st.integers(1, 2**47), kernel=st.sampled_from(KERNELS))

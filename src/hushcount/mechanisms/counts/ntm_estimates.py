@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -165,18 +165,15 @@ def deviations(lost: Floats, stddevs: Floats) -> Floats:
     The true count is `count + b + noise` with an unknown b from 0 to `lost`. Both ends together are missed most often
     where b is at an end of its range, with probability tail(z) + tail(z + lost/stddev): z is such that this is 5 %. It
     is 1.96 where nothing is lost and 1.64 where much is, since then only one end can be missed (Imbens and Manski
-    2004). Rounded up, by a table.
+    2004). Rounded up, in steps of the ratio.
     """
-    ratios = np.minimum(lost / stddevs, _LAST)
-    return np.array(_table())[np.floor(ratios / _STEP).astype(np.int64)]
+    steps, rows = np.unique(np.floor(np.minimum(lost / stddevs, _LAST) / _STEP), return_inverse=True)
+    return np.array([_reach(step) for step in steps.tolist()])[rows]
 
 
-@lru_cache(maxsize=1)
-def _table() -> tuple[float, ...]:
-    return tuple(_reach(step * _STEP) for step in range(round(_LAST / _STEP) + 1))
-
-
-def _reach(ratio: float) -> float:
+@cache
+def _reach(step: float) -> float:
+    ratio = step * _STEP
     return _solved(lambda z: tail(z) + tail(z + ratio) - _MISSED, 1.6, 2.0, steps=40)
 
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.accounting.convert import split_delta
+from hushcount.compiled import passes
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.ladders.certificate import OUTWARDS, Floats
 from hushcount.mechanisms.ladders.profiles import Profile, profiles
@@ -86,27 +87,39 @@ def check(table: Floats, weights: Int64s, bounds: Floats, *, places: Floats) -> 
 
 
 def climbed(weights: Int64s, bounds: Floats, places: Floats) -> Floats:
-    """The recursion, as many sums at once as the smallest weight allows: they depend on smaller ones only.
+    """The recursion, and then the largest monotone table below it; up to the first sum that is certain.
 
     Args:
         weights: what people add.
         bounds: for each weight, lower bounds of its step at the places.
         places: probabilities from zero to one.
     """
+    least = int(weights.min())
+    # Whole blocks of as many sums as the smallest weight allows to work out at once.
+    sums = least * math.ceil(_LONGEST / least)
+    table = passes.climbed(weights, bounds, places, shrink=1 - OUTWARDS, sums=sums)
+    if table is None:
+        table = _climbed_in_blocks(weights, bounds, places, sums=sums)
+    steepest = np.minimum.accumulate(table[::-1])[::-1]
+    return steepest[: int(np.searchsorted(steepest, 1.0)) + 1]
+
+
+def _climbed_in_blocks(weights: Int64s, bounds: Floats, places: Floats, *, sums: int) -> Floats:
+    """As many sums at once as the smallest weight allows: they depend on smaller ones only."""
     least, many = int(weights.min()), int(weights.max())
     # Sums below zero stand in front, and bind nobody.
-    table, shape = np.full(_LONGEST + 2 * many, np.inf), np.arange(len(weights))[:, None] * bounds.shape[1]
+    table, shape = np.full(sums + many, np.inf), np.arange(len(weights))[:, None] * bounds.shape[1]
     flat, back = bounds.ravel(), weights[:, None] - many
     table[many : many + least] = 0
     # For each sum so far: between which places its probability is, and how far between them.
     place, part = np.zeros(len(table), dtype=np.int64), np.zeros(len(table))
     part[:many] = np.inf
     certain = 0
-    for start in range(least, _LONGEST, least):
-        sums = np.arange(start, start + least) - back
-        below = shape + place[sums]
+    for start in range(least, sums, least):
+        before = np.arange(start, start + least) - back
+        below = shape + place[before]
         low = flat[below]
-        found = (low + part[sums] * (flat[below + 1] - low)).min(axis=0)
+        found = (low + part[before] * (flat[below + 1] - low)).min(axis=0)
         found = np.where(found >= 1, 1.0, found * (1 - OUTWARDS))
         block = slice(start + many, start + many + least)
         table[block] = found
@@ -115,8 +128,7 @@ def climbed(weights: Int64s, bounds: Floats, places: Floats) -> Floats:
         certain = certain + least if found[0] >= 1 else 0
         if certain > many:
             break
-    steepest = np.minimum.accumulate(table[many : start + many + least][::-1])[::-1]
-    return steepest[: int(np.searchsorted(steepest, 1.0)) + 1]
+    return table[many : start + many + least]
 
 
 def _expected_length(rho: Decimal, delta: float, shapes: tuple[Profile, ...]) -> float:
