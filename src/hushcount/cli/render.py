@@ -69,8 +69,8 @@ def show_release(release: Release, given: dict[str, Any]) -> None:
         told = {"receipt": receipt, "enforced": release.enforced, "free": release.free}
         show_json({"rows": rows, **told})
     elif given["quiet"]:
-        for row in zip(*release.to_dict().values(), strict=True):
-            click.echo("\t".join(printable(str(cell)) for cell in row))
+        lines = zip(*release.to_dict().values(), strict=True)
+        click.echo("".join("\t".join(printable(str(cell)) for cell in row) + "\n" for row in lines), nl=False)
     else:
         print_table(release.to_dict() | _marks(release, given), most=_rows(given))
         for line in summary(release, given):
@@ -173,6 +173,8 @@ def _written(given: dict[str, Any]) -> list[str]:
 
 def printable(text: str) -> str:
     """A text that does nothing to a terminal: an item may hold anything, also what moves the cursor or ends a row."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
