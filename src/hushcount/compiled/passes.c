@@ -1,9 +1,10 @@
 /* Passes over people's lists and over texts, as machine code.
  *
  * Every function here has a twin in NumPy or plain Python, which says what it is for and is used where this file could
- * not be compiled; both give the same integers. So: whole numbers of 64 bits, which the callers keep from overflowing,
- * and of doubles only conversion, quotient, root, product and sum, each rounded once, in the order written. The build
- * says -ffp-contract=off and never -ffast-math; a machine that computes in longer registers does not compile this.
+ * not be compiled; both give the same integers. So: whole numbers of 64 bits, in one place of 128, which the callers
+ * keep from overflowing, and of doubles only conversion, quotient, root, product and sum, each rounded once, in the
+ * order written. The build says -ffp-contract=off and never -ffast-math; a machine that computes in longer registers
+ * does not compile this.
  *
  * People are compressed rows: person j holds ids[offsets[j]] up to ids[offsets[j + 1]]. Nothing is allocated or kept
  * here: results and room to work in are the caller's. */
@@ -303,6 +304,32 @@ API void hush_climbed(int64_t rungs, const int64_t *weights, int64_t count, cons
         certain = found >= 1 ? certain + 1 : 0;
     }
     made[0] = sum;
+}
+
+/* ---- the steepest curve: noise/steepest.py ---- */
+
+typedef unsigned __int128 wide;
+
+/* (1 - e) / (1 + e) for the powers e of a factor below one, rounded to nearest. Powers are whole numbers of 2^-96 that
+ * are rounded down, and are taken to 2^-64. The factor has 96 bits, in two words. */
+API void hush_tangents(int64_t count, uint64_t high, uint64_t low, double *tangents)
+{
+    const wide one = (wide)1 << 64;
+    wide power = (wide)1 << 96;
+    for (int64_t place = 0; place < count; place++) {
+        const wide small = power >> 32, below = one - small, above = one + small;
+        if (below == 0) {
+            tangents[place] = 0;
+        } else {
+            /* A quotient of more than 60 bits, and whether anything is left: what rounding needs to know. */
+            const int shift = 62 + __builtin_clzll((unsigned long long)below);
+            const wide whole = below << shift, quotient = whole / above;
+            tangents[place] = ldexp((double)((uint64_t)quotient | (quotient * above != whole)), -shift);
+        }
+        const uint64_t first = (uint64_t)(power >> 64), second = (uint64_t)power;
+        const wide middle = ((wide)second * low >> 64) + (wide)second * high + (wide)first * low;
+        power = (middle + ((wide)first * high << 64)) >> 32;
+    }
 }
 
 /* ---- bounded lists: engines/bounding.py ---- */

@@ -132,6 +132,16 @@ def climbed(weights: Int64s, bounds: Floats, places: Floats, *, shrink: float, s
     return table[: int(made[0])]
 
 
+def tangents(factor: int, count: int) -> Floats | None:
+    """As `noise.steepest.tangents`."""
+    if (found := library()) is None:
+        return None
+    made = np.empty(count)
+    words = ctypes.c_uint64(factor >> 64), ctypes.c_uint64(factor & (2**64 - 1))
+    call(found.hush_tangents, ctypes.c_int64(count), *words, made)
+    return made
+
+
 def count_wanted(ids: Ints, wanted: Bools) -> int | None:
     """As `engines.bounding.count_wanted`."""
     if (found := library()) is None:

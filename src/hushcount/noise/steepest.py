@@ -32,6 +32,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled import passes
 from hushcount.model.inputs import Int64s
 from hushcount.noise import enclosures
 
@@ -108,9 +109,8 @@ def curve() -> Curve:
     By whole numbers, and by the operations of doubles that IEEE 754 fixes to the last bit: the same on every machine.
     """
     knots = np.arange(END * _KNOTS_PER_UNIT + 1) / _KNOTS_PER_UNIT
-    shrunk = _exponentials(_TANH_IS_ONE_FROM * _KNOTS_PER_UNIT)
     tanh = np.ones(len(knots))
-    tanh[: len(shrunk)] = [(_WORD - small) / (_WORD + small) for small in shrunk]
+    tanh[: _TANH_IS_ONE_FROM * _KNOTS_PER_UNIT] = tangents(_TANH_IS_ONE_FROM * _KNOTS_PER_UNIT)
     slope = np.full(len(knots), 0.5)
     slope[1:] = np.sqrt(tanh[1:] / (2 * knots[1:]))
     # What the chord of G may lack up to the next knot; it falls, so a knot must add what the piece before it needs.
@@ -123,12 +123,18 @@ def curve() -> Curve:
     return Curve(slopes=slopes, heights=heights, levels=heights * 2.0**-_HEIGHT_BITS)
 
 
-def _exponentials(number: int) -> list[int]:
-    """exp(-x) at the first knots in units of 2^-64, rounded down, so that tanh is rounded up; 2^-12 lost in all."""
+def tangents(number: int) -> Floats:
+    """tanh(x/2) at the first knots: (1 - e) / (1 + e), where e is exp(-x) rounded down, so that tanh is rounded up.
+
+    The powers e are in units of 2^-64, of which 2^-12 is lost in all; the quotient is rounded to nearest.
+    """
     guard = 32
     factor = int(enclosures.exp(Fraction(-1, _KNOTS_PER_UNIT), 40)[0] * (_WORD << guard))
-    found, value = [], _WORD << guard
-    for _ in range(number):
-        found.append(value >> guard)
+    if (made := passes.tangents(factor, number)) is not None:
+        return made
+    found, value = np.empty(number), _WORD << guard
+    for place in range(number):
+        small = value >> guard
+        found[place] = (_WORD - small) / (_WORD + small)
         value = value * factor >> (64 + guard)
     return found

@@ -23,7 +23,7 @@ from hushcount.engines import bounding, clipping, pairs, xxh64
 from hushcount.mechanisms.ladders.steps import Allowance, grid, staircase
 from hushcount.mechanisms.ladders.tables import climbed
 from hushcount.mechanisms.weighting import kernels
-from hushcount.noise import siphash
+from hushcount.noise import siphash, steepest
 from tests.architecture.sources import ROOT
 from tests.plainly import plainly
 from tests.unit.weighting.made_lists import encode
@@ -190,6 +190,11 @@ def test_tables_of_chances(rho, delta, weights):
     bounds = staircase(allowances, places)
 
     assert same(lambda: climbed(np.array(weights), bounds, places))
+
+
+def test_tangents_of_the_steepest_curve():
+    """At every knot that has one, to the last bit."""
+    assert same(lambda: steepest.tangents(40 * 1024))
 
 
 @given(lists=LISTS, cutoff=st.integers(1, 2**52), budget=st.integers(1, 2**47), kernel=st.sampled_from(KERNELS))
