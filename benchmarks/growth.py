@@ -1,8 +1,8 @@
 """How time and memory grow with the log: each question at three sizes, with few items and with many.
 
 Plain queries of DuckDB, Polars and pandas stand beside. Each is run in a process of its own, start-up of the library
-included, three times; the shortest counts, and the most memory. What needs more memory than this machine has is left
-out, with a dash.
+included, three times; the shortest counts, and the most memory. What needs more memory than this machine has, or more
+than two minutes, is left out, with a dash.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _FEW, _MANY = 1_000, 8
 _QUESTIONS = ("count", "count, pcr", "top", "vocab")
 # pandas holds every text as an object of Python's, about a hundred bytes for a row.
 _PANDAS_BYTES = 150
+_PATIENCE = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,13 +98,16 @@ def best_of(file: Path, name: str, repeats: int) -> Measured | None:
     """Each in a process of its own, one after the other."""
     if name == "pandas" and _rows(file) * _PANDAS_BYTES > _free_memory():
         return None
-    runs = [_alone(file, name) for _ in range(repeats)]
+    try:
+        runs = [_alone(file, name) for _ in range(repeats)]
+    except subprocess.TimeoutExpired:
+        return None
     return Measured(seconds=min(run.seconds for run in runs), memory=max(run.memory for run in runs))
 
 
 def _alone(file: Path, name: str) -> Measured:
     words = [sys.executable, str(Path(__file__)), str(file), name]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603  our own words
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=_PATIENCE)  # noqa: S603  our own words
     seconds, memory = map(float, done.stdout.split())
     return Measured(seconds=seconds, memory=memory)
 
