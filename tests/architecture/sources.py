@@ -17,6 +17,7 @@ SRC = ROOT / "src"
 PACKAGE = SRC / "hushcount"
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 _BLANK = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -52,7 +53,7 @@ class Source:
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type not in _BLANK:
                 lines.update(range(token.start[0], token.end[0] + 1))
-        for node in ast.walk(self.tree):
+        for node in (self.tree, *_statements(self.tree)):
             if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node) is not None:
                 text = node.body[0]
                 lines.difference_update(range(text.lineno, (text.end_lineno or text.lineno) + 1))
@@ -66,7 +67,7 @@ class Source:
     @cached_property
     def classes(self) -> tuple[ast.ClassDef, ...]:
         """Every class of the file."""
-        return tuple(node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef))
+        return tuple(node for node in _statements(self.tree) if isinstance(node, ast.ClassDef))
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,20 @@ def p95(values: Iterable[int]) -> int:
     return ranked[math.ceil(0.95 * len(ranked)) - 1] if ranked else 0
 
 
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements right below a node. In expressions there are none, and most of a tree is expressions."""
+    return (child for child in ast.iter_child_nodes(node) if isinstance(child, _HOLDS_STATEMENTS))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node, each before its own parts."""
+    for child in _parts(node):
+        yield child
+        yield from _statements(child)
+
+
 def _functions(source: Source, node: ast.AST, path: tuple[str, ...], owner: ast.AST | None) -> Iterator[NamedFunction]:
-    for child in ast.iter_child_nodes(node):
+    for child in _parts(node):
         if isinstance(child, Function):
             yield NamedFunction(source, (*path, child.name), child, owner)
             yield from _functions(source, child, (*path, child.name), child)

@@ -46,6 +46,10 @@ LADDERS = {
 }
 RUNS = {"imdb": 2, "git_commit_words": 16, "blogs_short": 2, "reddit_titles": 2}
 
+# How many items were named by a run that was made: of which data, by which mechanism, for how much, with
+# which seed.
+NAMED: dict[tuple[str, str, Budget, int], int] = {}
+
 # The steepest curve, mean of five runs and its standard error: sips-ks by an independent implementation, weighted-ks as
 # it was when it was built.
 STEEPEST = {
@@ -83,9 +87,15 @@ def bounded(log: Log, max_items: int | None) -> Histogram:
 
 def mean_named(log: Log, name: str, budget: Budget, *, runs: int) -> float:
     """How many items the mechanism names, on average over so many runs."""
-    mechanism = find(name)
-    plan = mechanism.plan(budget, FACTS)
-    return float(np.mean([len(run(mechanism, log, plan, seed).items) for seed in range(runs)]))
+    return float(np.mean([number_named(log, name, budget, seed) for seed in range(runs)]))
+
+
+def number_named(log: Log, name: str, budget: Budget, seed: int) -> int:
+    """How many items one run names; the same run is made once for all that ask for it."""
+    asked, mechanism = (log.name, name, budget, seed), find(name)
+    if asked not in NAMED:
+        NAMED[asked] = len(run(mechanism, log, mechanism.plan(budget, FACTS), seed).items)
+    return NAMED[asked]
 
 
 def share_off(log: Log, outcome: Outcome) -> float:
@@ -126,7 +136,7 @@ def test_the_ladder_names_as_many_items_as_were_measured(log):
     """Within two per cent of an independent implementation, with and without an order, and always more than SIPS."""
     printed = mean_named(log, SIPS, BUDGET, runs=2)
     for order, anchor in zip((Decimal(16), Decimal("Infinity")), LADDERS[log.name], strict=True):
-        found = mean_named(log, "ladder", replace(BUDGET, order=order), runs=3)
+        found = mean_named(log, "ladder", replace(BUDGET, order=order), runs=min(3, RUNS.get(log.name, 3)))
 
         assert abs(found - anchor) <= TOLERANCE * anchor
         assert found > 1.08 * printed

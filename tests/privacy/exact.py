@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import mpmath
 import numpy as np
 from scipy import stats
-from scipy.special import logsumexp
 
 from hushcount.model.inputs import Histogram, Items
 
@@ -71,7 +70,10 @@ def renyi(one: Law, two: Law, alpha: float) -> float:
     pairs = [(p, two.get(outcome, 0.0)) for outcome, p in one.items() if p > 0]
     if any(q == 0 for _, q in pairs):
         return math.inf
-    return float(logsumexp([alpha * math.log(p) + (1 - alpha) * math.log(q) for p, q in pairs])) / (alpha - 1)
+    logs = [alpha * math.log(p) + (1 - alpha) * math.log(q) for p, q in pairs]
+    # The largest is taken out: no power overflows.
+    top = max(logs)
+    return (top + math.log(math.fsum(math.exp(log - top) for log in logs))) / (alpha - 1)
 
 
 def normalised(weights: Mapping[Any, float]) -> Law:

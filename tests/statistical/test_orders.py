@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hushcount.noise.gumbel import Candidates
+from hushcount.noise.gumbel import Candidates, Priors
 from tests.statistical import fit, laws
 from tests.statistical.constants import FACTORS, P_VALUE, SAMPLES
 from tests.statistical.samples import KINDS, orders_of, uniforms
@@ -16,11 +16,13 @@ from tests.statistical.samples import KINDS, orders_of, uniforms
 # k / delta for k = 10 and delta = 10^-6: a bottom candidate that a score about 16 / rate higher can equal.
 BOTTOM = Fraction(10**7)
 CASES = {
-    "scores": Candidates(scores=np.array([0, 1, 2, 4]), rate=Fraction(1, 2), priors={}),
+    "scores": Candidates(scores=np.array([0, 1, 2, 4]), rate=Fraction(1, 2), priors=Priors()),
     "priors": Candidates(
-        scores=np.array([3, 1, -2, 4]), rate=Fraction(1, 3), priors={0: Fraction(1, 3), 1: Fraction(5), 2: Fraction(4)}
+        scores=np.array([3, 1, -2, 4]),
+        rate=Fraction(1, 3),
+        priors=Priors({0: Fraction(1, 3), 1: Fraction(5), 2: Fraction(4)}),
     ),
-    "bottom": Candidates(scores=np.array([131, 133, 128, 100]), rate=Fraction(1, 2), priors={3: BOTTOM}),
+    "bottom": Candidates(scores=np.array([131, 133, 128, 100]), rate=Fraction(1, 2), priors=Priors({3: BOTTOM})),
 }
 each_case = pytest.mark.parametrize("case", CASES)
 each_kind = pytest.mark.parametrize("kind", KINDS)

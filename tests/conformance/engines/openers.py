@@ -6,6 +6,7 @@ import gzip
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ from hushcount.engines.duckdb.sql import quoted
 from hushcount.engines.engine import Engine
 from hushcount.engines.spark.engine import open_spark
 from tests.conformance.engines.reference import ReferenceEngine
+from tests.conftest import RUNNING
 from tests.local_spark import local_spark
 
 Columns: TypeAlias = Mapping[str, Sequence[object]]
@@ -109,50 +111,50 @@ def write_json_array(path: Path, columns: Columns) -> None:
     path.write_text("[\n" + ",\n".join(objects) + "\n]\n", encoding="utf-8")
 
 
-def _parquet(columns: Columns, folder: Path) -> Engine:
+def _parquet(columns: Columns, folder: Path) -> Path:
     pq.write_table(arrow_table(columns), folder / "data.parquet")
-    return open_duckdb(folder / "data.parquet")
+    return folder / "data.parquet"
 
 
-def _csv(columns: Columns, folder: Path) -> Engine:
+def _csv(columns: Columns, folder: Path) -> Path:
     write_delimited(folder / "data.csv", columns, delimiter=",")
-    return open_duckdb(folder / "data.csv")
+    return folder / "data.csv"
 
 
-def _tsv(columns: Columns, folder: Path) -> Engine:
+def _tsv(columns: Columns, folder: Path) -> Path:
     write_delimited(folder / "data.tsv", columns, delimiter="\t")
-    return open_duckdb(folder / "data.tsv")
+    return folder / "data.tsv"
 
 
-def _json_lines(columns: Columns, folder: Path) -> Engine:
+def _json_lines(columns: Columns, folder: Path) -> Path:
     write_json_lines(folder / "data.jsonl", columns)
-    return open_duckdb(folder / "data.jsonl")
+    return folder / "data.jsonl"
 
 
-def _json_array(columns: Columns, folder: Path) -> Engine:
+def _json_array(columns: Columns, folder: Path) -> Path:
     write_json_array(folder / "data.json", columns)
-    return open_duckdb(folder / "data.json")
+    return folder / "data.json"
 
 
-def _compressed(columns: Columns, folder: Path) -> Engine:
+def _compressed(columns: Columns, folder: Path) -> Path:
     write_delimited(folder / "data.csv", columns, delimiter=";")
     (folder / "data.csv.gz").write_bytes(gzip.compress((folder / "data.csv").read_bytes()))
-    return open_duckdb(folder / "data.csv.gz")
+    return folder / "data.csv.gz"
 
 
-def _pattern(columns: Columns, folder: Path) -> Engine:
+def _pattern(columns: Columns, folder: Path) -> str:
     write_delimited(folder / "part-1.csv", columns, delimiter=",", rows=slice(None, None, 2))
     write_delimited(folder / "part-2.csv", columns, delimiter=",", rows=slice(1, None, 2))
-    return open_duckdb(str(folder / "part-*.csv"))
+    return str(folder / "part-*.csv")
 
 
-def _directory(columns: Columns, folder: Path) -> Engine:
+def _directory(columns: Columns, folder: Path) -> Path:
     table = arrow_table(columns)
     (folder / "parts" / "deep").mkdir(parents=True, exist_ok=True)
     (folder / "parts" / "_SUCCESS").touch()
     pq.write_table(table.slice(0, len(table) // 2), folder / "parts" / "a.parquet")
     pq.write_table(table.slice(len(table) // 2), folder / "parts" / "deep" / "b.parquet")
-    return open_duckdb(folder / "parts")
+    return folder / "parts"
 
 
 def _arrow(columns: Columns, folder: Path) -> Engine:
@@ -178,10 +180,19 @@ def _polars_lazy(columns: Columns, folder: Path) -> Engine:
     return open_duckdb(pl.from_arrow(arrow_table(columns)).lazy())
 
 
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for the whole run: to make one takes longer than to ask a question. It keeps nothing of what is written."""
+    # Let go of before Python ends, or its library complains.
+    RUNNING[0].config.add_cleanup(_database.cache_clear)
+    return duckdb.connect()
+
+
 def _relation(columns: Columns, folder: Path) -> Engine:
-    connection = duckdb.connect()
-    connection.register("frame", arrow_table(columns))
-    return open_duckdb(connection.sql("SELECT * FROM frame"))
+    # What is registered is seen by this cursor alone.
+    cursor = _database().cursor()
+    cursor.register("frame", arrow_table(columns))
+    return open_duckdb(cursor.sql("SELECT * FROM frame"))
 
 
 def _connection(columns: Columns, folder: Path) -> Engine:
@@ -191,15 +202,19 @@ def _connection(columns: Columns, folder: Path) -> Engine:
     return open_duckdb(connection, table="events")
 
 
-def _duckdb_file(columns: Columns, folder: Path) -> Engine:
+def _duckdb_file(columns: Columns, folder: Path) -> Path:
     (folder / "data.duckdb").unlink(missing_ok=True)
-    with duckdb.connect(folder / "data.duckdb") as connection:
-        connection.register("frame", arrow_table(columns))
-        connection.execute("CREATE TABLE events AS SELECT * FROM frame")
-    return open_duckdb(folder / "data.duckdb")
+    with _database().cursor() as cursor:
+        cursor.register("frame", arrow_table(columns))
+        cursor.execute(f"ATTACH '{folder / 'data.duckdb'}' AS written")
+        try:
+            cursor.execute("CREATE TABLE written.events AS SELECT * FROM frame")
+        finally:
+            cursor.execute("DETACH written")
+    return folder / "data.duckdb"
 
 
-def _sqlite(columns: Columns, folder: Path) -> Engine:
+def _sqlite(columns: Columns, folder: Path) -> Path:
     (folder / "data.sqlite").unlink(missing_ok=True)
     connection = sqlite3.connect(folder / "data.sqlite")
     names = ", ".join(map(quoted, columns))
@@ -213,17 +228,12 @@ def _sqlite(columns: Columns, folder: Path) -> Engine:
     connection.executemany(f"INSERT INTO events VALUES ({holes})", plain)  # noqa: S608 (no values)
     connection.commit()
     connection.close()
-    return open_duckdb(folder / "data.sqlite")
+    return folder / "data.sqlite"
 
 
-def _copied(open_: Callable[[Columns, Path], Engine], name: str) -> Callable[[Columns, Path], Engine]:
-    """The same file, read from a private copy, as an engine that stays open does."""
-
-    def opened(columns: Columns, folder: Path) -> Engine:
-        open_(columns, folder).close()
-        return open_duckdb(folder / name, copied=True)
-
-    return opened
+def _opened(write: Callable[[Columns, Path], Path | str], *, copied: bool = False) -> Callable[[Columns, Path], Engine]:
+    """A file that is written and opened; or read from a private copy, as by an engine that stays open."""
+    return lambda columns, folder: open_duckdb(write(columns, folder), copied=copied)
 
 
 def spark_frame(columns: Columns) -> Any:
@@ -275,14 +285,14 @@ def open_reference(columns: Columns, folder: Path) -> Engine:
 
 
 OPENERS: dict[str, Callable[[Columns, Path], Engine]] = {
-    "parquet": _parquet,
-    "csv": _csv,
-    "tsv": _tsv,
-    "compressed": _compressed,
-    "json lines": _json_lines,
-    "json array": _json_array,
-    "pattern": _pattern,
-    "directory": _directory,
+    "parquet": _opened(_parquet),
+    "csv": _opened(_csv),
+    "tsv": _opened(_tsv),
+    "compressed": _opened(_compressed),
+    "json lines": _opened(_json_lines),
+    "json array": _opened(_json_array),
+    "pattern": _opened(_pattern),
+    "directory": _opened(_directory),
     "arrow": _arrow,
     "arrow reader": _arrow_reader,
     "pandas": _pandas,
@@ -290,14 +300,14 @@ OPENERS: dict[str, Callable[[Columns, Path], Engine]] = {
     "polars lazy": _polars_lazy,
     "relation": _relation,
     "connection": _connection,
-    "duckdb file": _duckdb_file,
-    "sqlite": _sqlite,
-    "copied parquet": _copied(_parquet, "data.parquet"),
-    "copied csv": _copied(_csv, "data.csv"),
-    "copied compressed": _copied(_compressed, "data.csv.gz"),
-    "copied json lines": _copied(_json_lines, "data.jsonl"),
-    "copied directory": _copied(_directory, "parts"),
-    "copied duckdb file": _copied(_duckdb_file, "data.duckdb"),
+    "duckdb file": _opened(_duckdb_file),
+    "sqlite": _opened(_sqlite),
+    "copied parquet": _opened(_parquet, copied=True),
+    "copied csv": _opened(_csv, copied=True),
+    "copied compressed": _opened(_compressed, copied=True),
+    "copied json lines": _opened(_json_lines, copied=True),
+    "copied directory": _opened(_directory, copied=True),
+    "copied duckdb file": _opened(_duckdb_file, copied=True),
 }
 
 # Each question to Spark takes a tenth of a second or more, so it has a search of its own, with fewer examples.

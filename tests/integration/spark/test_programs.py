@@ -136,7 +136,7 @@ def test_one_of_two_bars_is_silent(log, environment, tmp_path, shown):
         program.write_text("from hushcount.cli.main import main\n\nmain()\n", encoding="utf-8")
         submit = str(Path(sys.executable).with_name("spark-submit"))
         words = [submit, "--conf", "spark.ui.showConsoleProgress=true", "--master", "local[2]", str(program)]
-    said = on_terminal([*words, "vocab", str(log), *ASK], environment)
+    said = on_terminal([*words, "top", str(log), *ASK, "-k", "5"], environment)
 
     # Without Spark's bar ours is there: it would show itself in the other case, too.
     assert ("Spark: " in said) is not shown

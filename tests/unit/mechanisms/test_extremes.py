@@ -37,7 +37,7 @@ SLOW = {"optimal": ("0.1", "10", "800", MOST)}
 @pytest.mark.parametrize("currency", [rho_budget, epsilon_budget], ids=["rho", "epsilon"])
 def test_works_or_refuses_before_the_charge(mechanism, currency):
     """What can be planned can be expected, promised, run and told with intervals; all else is an InvalidParameter."""
-    worked = 0
+    worked, data = 0, input_for(mechanism)
     for amount, delta, (cap, bound, k) in itertools.product(
         SLOW.get(mechanism.name, AMOUNTS), DELTAS, BOUNDS if "per_item_cap" in mechanism.takes else BOUNDS[:2]
     ):
@@ -48,7 +48,7 @@ def test_works_or_refuses_before_the_charge(mechanism, currency):
             continue
         mechanism.expect(plan)
         promise(plan.cost)
-        intervals(mechanism.run(input_for(mechanism), plan, SeededSource(1)))
+        intervals(mechanism.run(data, plan, SeededSource(1)))
         worked += 1
 
     # Refusing everything would pass the lines above.

@@ -14,7 +14,8 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -34,6 +35,8 @@ _Script: TypeAlias = tuple[tuple[str, Any], ...]
 
 # Branches below this share of the error that is wanted are never followed.
 _SHARE = 1e-4
+# The parts of an outcome that are told first.
+_FIRST = ("items", "counts", "noise_scale", "cutoff")
 # What the rounding of doubles can add up to in the sum of a law.
 _ROUNDING = 1e-12
 
@@ -124,9 +127,14 @@ def fixed_salts() -> NoiseSource:
 
 def output_of(outcome: Outcome) -> Output:
     """Names, numbers, noise scales and cut-off, and then every other field, whichever there are: all of it leaves."""
-    first = ("items", "counts", "noise_scale", "cutoff")
-    others = tuple(_plain(getattr(outcome, field.name)) for field in fields(outcome) if field.name not in first)
-    return (*(_plain(getattr(outcome, name)) for name in first), others)
+    kind: Any = type(outcome)
+    others = tuple(_plain(getattr(outcome, name)) for name in _other_parts(kind))
+    return (*(_plain(getattr(outcome, name)) for name in _FIRST), others)
+
+
+@cache
+def _other_parts(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name not in _FIRST)
 
 
 def _plain(part: Any) -> Hashable:  # noqa: ANN401  any part of an outcome
@@ -153,7 +161,7 @@ class _Branch:
 
     @property
     def next(self) -> _Branch:
-        return replace(self, place=self.place + 1)
+        return _Branch(self.before, self.purpose, self.chance, self.options, self.place + 1)
 
 
 class _ScriptedSource:

@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,10 +106,12 @@ class _Search:
     effort: Effort
     claim: Callable[[float], float]
     epsilons: tuple[float, ...]
+    claims: npt.NDArray[np.float64] = field(init=False)
+    highest: npt.NDArray[np.float64] = field(init=False)
+    tables: dict[Table, OutputLaw] = field(default_factory=dict)
     laws: dict[Hashable, OutputLaw] = field(default_factory=dict)
     verdicts: dict[Hashable, str | None] = field(default_factory=dict)
     worst: _Seen | None = None
-    highest: dict[float, float] = field(default_factory=dict)
     unpaid: tuple[str, str] | None = None
     runs: int = 0
     pairs: int = 0
@@ -116,6 +119,10 @@ class _Search:
     missing: float = 0.0
     draws: int = 0
     too_many_items: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.claims = np.array([self.claim(epsilon) for epsilon in self.epsilons])
+        self.highest = np.zeros(len(self.epsilons))
 
     @property
     def broken(self) -> bool:
@@ -183,14 +190,20 @@ def _look(search: _Search, pair: Neighbours) -> None:
         search.too_many_items = pair.items
     ways = ((one, two, "with the person against without"), (two, one, "without the person against with"))
     for likely, rare, words in ways:
-        for seen in _places(search, _curve(likely, rare), f"{pair.where}; {words}"):
-            search.highest[seen.at.epsilon] = max(search.highest.get(seen.at.epsilon, 0.0), seen.at.delta)
-            if search.worst is None or seen.ratio > search.worst.ratio:
-                search.worst = seen
+        seen = _worst_place(search, _curve(likely, rare), f"{pair.where}; {words}")
+        if search.worst is None or seen.ratio > search.worst.ratio:
+            search.worst = seen
 
 
 def _law(search: _Search, rows: Table, where: str) -> OutputLaw:
-    """The law on one table; tables that give the mechanism the same input have the same law."""
+    """The law on one table, of which many come again: without the person two pairs may be the same."""
+    if rows not in search.tables:
+        search.tables[rows] = _law_of_input(search, rows, where)
+    return search.tables[rows]
+
+
+def _law_of_input(search: _Search, rows: Table, where: str) -> OutputLaw:
+    """As above; tables that give the mechanism the same input have the same law."""
     subject = search.subject
     bounded = subject.read(rows, fixed_salts())
     key = _key(bounded, rows)
@@ -221,23 +234,35 @@ def _curve(likely: OutputLaw, rare: OutputLaw) -> TwoLaws:
     )
 
 
-def _places(search: _Search, curve: TwoLaws, where: str) -> Iterator[_Seen]:
-    """The curve at the grid of epsilons, and between two of them wherever it could be above the claim.
+def _worst_place(search: _Search, curve: TwoLaws, where: str) -> _Seen:
+    """Where the curve comes nearest to the claim, or farthest above it; its heights on the grid are remembered."""
+    heights, claims = np.array(curve.deltas(search.epsilons)), search.claims
+    search.highest = np.maximum(search.highest, heights)
+    place = int(np.argmax(heights / (claims + _ROUNDING)))
+    on_grid = (search.epsilons[place], float(heights[place]))
+    points = [on_grid, *_between(search, curve, heights)]
+    seen = [
+        _Seen(at=Point(epsilon=epsilon, delta=delta), claimed=search.claim(epsilon), where=where)
+        for epsilon, delta in points
+    ]
+    return max(seen, key=lambda one: one.ratio)
+
+
+def _between(search: _Search, curve: TwoLaws, heights: npt.NDArray[np.float64]) -> Iterator[tuple[float, float]]:
+    """The curve between two epsilons of the grid, wherever it could be above the claim there.
 
     Both fall with epsilon: if the curve at the left end is not above the claim at the right end, it is nowhere above it
     between them. A curve that touches its claim everywhere is let go with a small factor.
     """
-    found = dict(zip(search.epsilons, curve.deltas(search.epsilons), strict=True))
-    waiting = [(*ends, 0) for ends in zip(search.epsilons, search.epsilons[1:], strict=False)]
+    open_to_doubt = np.flatnonzero(heights[:-1] > search.claims[1:] * _CLOSE + _ROUNDING).tolist()
+    waiting = [(*search.epsilons[place : place + 2], float(heights[place]), 0) for place in open_to_doubt]
     while waiting:
-        left, right, depth = waiting.pop()
-        if depth < _DEPTH and found[left] > search.claim(right) * _CLOSE + _ROUNDING:
+        left, right, height, depth = waiting.pop()
+        if depth < _DEPTH and height > search.claim(right) * _CLOSE + _ROUNDING:
             middle = (left + right) / 2
-            found[middle] = curve.delta(middle)
-            waiting += [(left, middle, depth + 1), (middle, right, depth + 1)]
-    for epsilon, delta in found.items():
-        at = Point(epsilon=epsilon, delta=delta)
-        yield _Seen(at=at, claimed=search.claim(epsilon), where=where)
+            lower = curve.delta(middle)
+            yield middle, lower
+            waiting += [(left, middle, height, depth + 1), (middle, right, lower, depth + 1)]
 
 
 def _epsilons(subject: Subject) -> tuple[float, ...]:
@@ -291,6 +316,8 @@ def merged(calls: tuple[tuple[AnyCall, Any], ...]) -> list[tuple[AnyCall, int]]:
     them together: one person has no more items because they stand in two blocks. Items that come again are drawn
     again, and paid for again.
     """
+    if len({call.purpose for call, _ in calls}) == len(calls):
+        return [(call, len(outcome)) for call, outcome in calls]
     found: dict[Hashable, tuple[AnyCall, int]] = {}
     drawn: dict[Hashable, set[str]] = {}
     for number, (call, outcome) in enumerate(calls):
@@ -310,9 +337,13 @@ def merged(calls: tuple[tuple[AnyCall, Any], ...]) -> list[tuple[AnyCall, int]]:
 
 
 def _priced_part(call: AnyCall, drawn: int) -> Hashable:
-    named: Any = call
-    law = tuple(getattr(named, part.name) for part in fields(named) if part.name not in _NOT_PRICED)
+    law = tuple([getattr(call, name) for name in _priced_names(type(call))])
     return (type(call), law, len(call.values) if drawn else 0, drawn)
+
+
+@cache
+def _priced_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(part.name for part in fields(kind) if part.name not in _NOT_PRICED)
 
 
 def _finding(search: _Search) -> Finding:
@@ -337,7 +368,7 @@ def _finding(search: _Search) -> Finding:
         looked="",
         claim=_points(shown, map(search.claim, shown)),
         # The highest of all pairs: another pair may be the worst at each epsilon.
-        points=_points(shown, (search.highest[epsilon] for epsilon in shown)),
+        points=_points(shown, search.highest.tolist() if shown else ()),
     )
 
 
