@@ -9,7 +9,10 @@ from dataclasses import replace
 import pytest
 
 from hushcount.app import answer as spine
+from tests.api.clocks import wall
 from tests.api.served import Stage, staged
+
+__all__ = ["wall"]
 
 
 def apart(config):
@@ -18,7 +21,7 @@ def apart(config):
 
 
 @pytest.fixture
-def fresh(tmp_path) -> Iterator[Stage]:
+def fresh(tmp_path, wall) -> Iterator[Stage]:
     """A service of a test's own; at its end its ledger is whole."""
     with staged(tmp_path) as made:
         yield made
@@ -26,7 +29,7 @@ def fresh(tmp_path) -> Iterator[Stage]:
 
 
 @pytest.fixture
-def separate(tmp_path) -> Iterator[Stage]:
+def separate(tmp_path, wall) -> Iterator[Stage]:
     """The same for separate analysts."""
     with staged(tmp_path, apart) as made:
         yield made
