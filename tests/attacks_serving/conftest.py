@@ -10,9 +10,10 @@ import pytest
 
 from hushcount.app import answer as spine
 from tests.api.clocks import wall
+from tests.api.conftest import stage
 from tests.api.served import Stage, staged
 
-__all__ = ["wall"]
+__all__ = ["stage", "wall"]
 
 
 def apart(config):
