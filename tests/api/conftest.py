@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.api.clocks import wall
 from tests.api.served import Stage, staged
+
+__all__ = ["wall"]
 
 
 @pytest.fixture(scope="module")

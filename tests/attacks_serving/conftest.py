@@ -9,7 +9,11 @@ from dataclasses import replace
 import pytest
 
 from hushcount.app import answer as spine
+from tests.api.clocks import wall
+from tests.api.conftest import stage
 from tests.api.served import Stage, staged
+
+__all__ = ["stage", "wall"]
 
 
 def apart(config):
@@ -18,7 +22,7 @@ def apart(config):
 
 
 @pytest.fixture
-def fresh(tmp_path) -> Iterator[Stage]:
+def fresh(tmp_path, wall) -> Iterator[Stage]:
     """A service of a test's own; at its end its ledger is whole."""
     with staged(tmp_path) as made:
         yield made
@@ -26,7 +30,7 @@ def fresh(tmp_path) -> Iterator[Stage]:
 
 
 @pytest.fixture
-def separate(tmp_path) -> Iterator[Stage]:
+def separate(tmp_path, wall) -> Iterator[Stage]:
     """The same for separate analysts."""
     with staged(tmp_path, apart) as made:
         yield made

@@ -34,26 +34,26 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_a_body_of_a_stranger_does_not_hold_up_the_loop(fresh, body):
+def test_a_body_of_a_stranger_does_not_hold_up_the_loop(stage, body):
     """Reading happens in the loop itself, before anybody has signed in."""
     began = time.process_time()
-    assert fresh.anybody.request("POST", "/v1/invitations", body).status == 400
+    assert stage.anybody.request("POST", "/v1/invitations", body).status == 400
     assert time.process_time() - began < MOMENT
 
 
 @pytest.mark.parametrize("name", ["keys", "where"])
-def test_a_list_of_wrong_things_is_refused_at_the_first(fresh, name):
+def test_a_list_of_wrong_things_is_refused_at_the_first(stage, name):
     """One error is enough."""
     began = time.process_time()
-    assert fresh.analyst.post("/v1/queries", {**TOP, name: [1] * 200_000}).status == 400
+    assert stage.analyst.post("/v1/queries", {**TOP, name: [1] * 200_000}).status == 400
     assert time.process_time() - began < MOMENT
 
 
-def test_deep_bodies_are_refused_and_brackets_in_texts_are_not(fresh):
+def test_deep_bodies_are_refused_and_brackets_in_texts_are_not(stage):
     """Only what is built counts."""
-    assert fresh.analyst.request("POST", "/v1/queries", b'{"a":' + b"[" * 1000).code == "not-json"
+    assert stage.analyst.request("POST", "/v1/queries", b'{"a":' + b"[" * 1000).code == "not-json"
     asked = {**TOP, "where": "country = '" + "[{" * 50 + '\\"' + "'"}
-    assert fresh.analyst.post("/v1/queries", asked).status == 200
+    assert stage.analyst.post("/v1/queries", asked).status == 200
 
 
 def test_sums_of_rows_with_wide_noise_take_bounded_memory(fresh):
@@ -106,11 +106,11 @@ def test_a_page_of_long_questions_is_short(fresh):
 
 @pytest.mark.parametrize("epsilon", ["1e-2", "1e-3", "1e-6", "1e-9"])
 @pytest.mark.parametrize("question", [COUNT, {**COUNT, "max_items_per_user": 3}, TOP, {**COUNT, "question": "vocab"}])
-def test_a_price_is_found_soon_however_small_the_budget(fresh, question, epsilon):
+def test_a_price_is_found_soon_however_small_the_budget(stage, question, epsilon):
     """Pricing is free and for readers too, and exact arithmetic with long numbers lets no other thread go on."""
     began = time.process_time()
     # Some cannot be asked for so little, which is found soon, too.
-    assert fresh.reader.post("/v1/queries", {**question, "epsilon": epsilon, "delta": "1e-30"}).status in {200, 400}
+    assert stage.reader.post("/v1/queries", {**question, "epsilon": epsilon, "delta": "1e-30"}).status in {200, 400}
     assert time.process_time() - began < 4 * MOMENT
 
 

@@ -13,14 +13,16 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
 from hushcount.app.sample import write_log
+from hushcount.cli.main import main
 from tests.architecture.sources import ROOT
-from tests.deploy.shipped import run
 
 # Nobody waits longer than this for a server; a machine that runs other tests at the same time may be slow.
 LONGEST = 180.0
@@ -77,13 +79,13 @@ def make_world(folder: Path) -> Path:
     return folder / "hushcount.toml"
 
 
-def invited(config: Path, person: str, environment: dict[str, str]) -> str:
-    """The text of an invitation, as `--init` prints it."""
-    words = [*HUSHCOUNT, "serve", "--config", str(config), "--init", person]
-    done = run(words, cwd=config.parent, env=environment)
+def invited(config: Path, person: str, variables: dict[str, str]) -> str:
+    """The text of an invitation, as `--init` prints it; in this process, since another one takes a while to start."""
+    with chdir(config.parent):
+        done = CliRunner(env=variables).invoke(main, ["serve", "--config", str(config), "--init", person])
     found = re.search(r'"invitation": "([^"]+)"', done.stdout)
 
-    assert found is not None, done.stderr
+    assert found is not None, done.output
     return found[1]
 
 
@@ -98,13 +100,13 @@ def serving(config: Path, *people: str, start: tuple[str, ...] = HUSHCOUNT, **va
         variables: what goes before the configuration. Where it listens is chosen here.
     """
     address = f"127.0.0.1:{free_port()}"
-    environment = {**os.environ, "HUSHCOUNT_SERVER__LISTEN": address, **variables}
-    invitations = {person: invited(config, person, environment) for person in people}
+    told = {"HUSHCOUNT_SERVER__LISTEN": address, **variables}
+    invitations = {person: invited(config, person, told) for person in people}
     log = (config.parent / "server.log").open("a", encoding="utf-8")
     process = subprocess.Popen(  # noqa: S603 (our own)
         [*start, "serve", "--config", str(config)],
         cwd=config.parent,
-        env=environment,
+        env={**os.environ, **told},
         stdout=log,
         stderr=log,
         text=True,

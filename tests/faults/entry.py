@@ -1,8 +1,8 @@
-"""The server of these tests: `hushcount serve`, wrapped. Run as a module; its workers import it once more.
+"""The server of these tests: `hushcount serve`, wrapped. Run as a module.
 
-Its workers are forked from a process that has imported what they need and done nothing else, since importing is most of
-what starting one takes, and a storm starts dozens. That they can be started as in the product, each from nothing, is
-shown by tests/api/test_serve.py and tests/deploy.
+Its first process imports what workers need, starts no thread, and forks them, since importing is most of what starting
+one takes, and a storm starts dozens; and it looks after them more often than twice a second. That they can be started
+as in the product, each from nothing, is shown by tests/api/test_serve.py and tests/deploy.
 
 What the variable HUSHCOUNT_FAULTS says as JSON happens in the workers alone:
     plans: a folder of files such as "after reserve 2"; each worker takes one and dies there, later ones live.
@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
 from datetime import datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,19 +31,8 @@ if TYPE_CHECKING:
     from tests.faults.points import Doom
 
 VARIABLE = "HUSHCOUNT_FAULTS"
-# What a worker imports before it answers, and what `install` does.
-_IMPORTED = (
-    "hushcount.app.serving.opening",
-    "hushcount.api.app",
-    "hushcount.api.draining",
-    "hushcount.api.logs",
-    "hushcount.console.pages",
-    "hushcount.engines.duckdb.engine",
-    "uvicorn.protocols.http.h11_impl",
-    "psycopg",
-    "tests.faults.points",
-    "tests.faults.twins",
-)
+# How often the first process looks, in seconds.
+_OFTEN = 0.1
 
 
 def install(said: dict[str, Any]) -> None:
@@ -97,15 +89,47 @@ def move_clock(file: Path) -> None:
     sqlite.SqliteDatabase.__init__ = made  # type: ignore[method-assign, assignment]
 
 
-def import_once() -> None:
-    """Let workers be forked from a process without threads that has imported everything, instead of spawned."""
+def fork_workers() -> None:
+    """Let workers be forked from this process, which has imported everything, instead of spawned."""
     import multiprocessing
 
     import uvicorn._subprocess
+    from uvicorn.supervisors import multiprocess
 
-    forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload([*_IMPORTED])
-    uvicorn._subprocess.spawn = forking  # type: ignore[assignment]  # noqa: SLF001
+    import_module("tests.faults.ready")
+    lines: list[Any] = []
+
+    def pipe() -> Any:
+        lines.append(multiprocessing.Pipe())
+        return lines[-1]
+
+    def forget() -> None:
+        # A spawned worker has no line but its own, and hears no signal as its parent does.
+        for end in (end for line in lines[:-1] for end in line):
+            end.close()
+        for number in multiprocess.SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+
+    os.register_at_fork(after_in_child=forget)
+    multiprocess.Pipe = pipe  # type: ignore[assignment]
+    uvicorn._subprocess.spawn = multiprocessing.get_context("fork")  # type: ignore[assignment]  # noqa: SLF001
+
+
+def look_often() -> None:
+    """Let the first process hear signals, and see that a worker has died, sooner than in the product."""
+    from uvicorn.supervisors import Multiprocess
+
+    class Soon(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return super().wait(_OFTEN if timeout is None else min(timeout, _OFTEN))
+
+    really = Multiprocess.__init__
+
+    def made(workers: Multiprocess, *given: Any, **named: Any) -> None:
+        really(workers, *given, **named)
+        workers.should_exit = Soon()
+
+    Multiprocess.__init__ = made  # type: ignore[method-assign]
 
 
 _worker = serving.worker
@@ -117,12 +141,12 @@ def worker() -> Any:
     return _worker()
 
 
-# Workers import the main module first; then they ask this module for their application.
 serving.worker = worker
 
 if __name__ == "__main__":
     # On a busy machine a worker takes long to start, and one that is given up is not what these tests are about.
     if "patience" in (told := json.loads(os.environ.get(VARIABLE, "{}"))):
         serving._PATIENCE = told["patience"]  # noqa: SLF001
-    import_once()
+    fork_workers()
+    look_often()
     serving.serve()

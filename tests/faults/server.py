@@ -198,12 +198,8 @@ class Server:
         return False
 
     def workers(self) -> list[int]:
-        """The processes that serve: children of the one that imported everything for them."""
-        if self.process is None or self.process.poll() is not None:
-            return []
-        return [
-            pid for child in _children(self.process.pid) if b"forkserver" in _command(child) for pid in _children(child)
-        ]
+        """The processes that serve."""
+        return [] if self.process is None or self.process.poll() is not None else _children(self.process.pid)
 
     def kill(self, pid: int) -> None:
         """Kill one worker, as nobody expects it."""
@@ -257,13 +253,6 @@ def _children(pid: int) -> list[int]:
         with contextlib.suppress(OSError):
             found += [int(child) for child in task.read_text(encoding="ascii").split()]
     return found
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 @contextmanager

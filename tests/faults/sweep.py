@@ -16,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import tests.faults.ready  # noqa: F401
 from hushcount.app import answer as spine
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.jobs import running

@@ -46,7 +46,7 @@ def test_on_a_file(tmp_path):
     clock.write_text("0", encoding="utf-8")
     place = make_place(tmp_path / "place")
     place.plan(*(f"{point} 2" for point in ON_A_FILE))
-    with serving(place, silence=2, clock=str(clock)) as server:
+    with serving(place, silence=1, clock=str(clock)) as server:
 
         def full(crowd):
             server.fill_disk((place.folder / "ledger.sqlite").stat().st_size)
@@ -73,7 +73,7 @@ def test_on_a_server(tmp_path):
     """PostgreSQL: as on a file; connections are cut before and after commits, and the database crashes first."""
     with running_cluster() as cluster, proxy_to(cluster.folder) as proxy:
         place = make_place(tmp_path / "place", ledger=proxy.address)
-        with serving(place, silence=2) as server:
+        with serving(place, silence=1) as server:
 
             def crash(_):
                 cluster.stop("immediate")

@@ -13,7 +13,7 @@ from tests.faults.storm import storm
 CEILINGS = {"dataset": Decimal("0.6"), "analyst": Decimal(10)}
 
 
-def attacked(folder, *deaths: str, **faults) -> Verdict:
+def attacked(folder, *deaths: str, patience: float = 8, **faults) -> Verdict:
     """Sixteen clients want more than there is, and the worker dies when it has sent its third answer."""
     place = make_place(folder, workers=2, ceilings=CEILINGS)
     place.plan(*deaths, "after send 3", "after send 1000")
@@ -22,7 +22,7 @@ def attacked(folder, *deaths: str, **faults) -> Verdict:
         def death(crowd):
             crowd.wait_for(lambda: len(place.kills) > len(deaths))
 
-        ended = storm(server, [death], seed=3, asks=3, patience=8, think=dear_question)
+        ended = storm(server, [death], seed=3, asks=3, patience=patience, think=dear_question)
         server.stop()
         verdict = ended.verdict(server, CEILINGS)
     print(f"{faults or 'ours'}: {verdict.requests} requests, {place.kills}, {verdict.problems[:3]}")  # noqa: T201
@@ -45,6 +45,7 @@ def test_a_ledger_that_checks_and_then_charges_overspends(tmp_path):
 
 def test_a_ledger_that_charges_after_the_answer_gives_it_away(tmp_path):
     """Whoever dies between answering and charging was paid by nobody."""
-    verdict = attacked(tmp_path / "place", twin="charge-after")
+    # What became of some keys nobody will ever know.
+    verdict = attacked(tmp_path / "place", patience=2, twin="charge-after")
 
     assert any("nobody was charged" in problem for problem in verdict.problems)

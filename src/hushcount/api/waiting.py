@@ -27,6 +27,8 @@ ENDED = ("done", "failed", "cancelled")
 _POLL = 0.1
 _SOON = 0.002
 _LOOK = 5.0
+# After so many seconds at the latest whoever waits is let go when the process is asked to end.
+_STEP = 0.2
 
 
 async def waited(
@@ -73,7 +75,7 @@ async def pause(request: Request, shown: ShownJob, most: float) -> None:
     """Wait until something may have changed, at most so long."""
     if shown.moment is not None:
         # It has ended, and may be seen at the next tick of the grid.
-        await asyncio.sleep(max(0.0, min(most, (shown.moment - shown.job.read).total_seconds())))
+        await _rest(request, min(most, (shown.moment - shown.job.read).total_seconds()))
         return
     running = service_of(request).runner.under_way(shown.job.id)
     if running is None:
@@ -81,8 +83,7 @@ async def pause(request: Request, shown: ShownJob, most: float) -> None:
         ours = shown.job.worker == service_of(request).runner.worker
         await asyncio.sleep(min(most, _SOON if ours else _POLL))
         return
-    # `wait` leaves what it waits for alone, also when the caller hangs up: the job is everybody's.
-    await asyncio.wait({asyncio.wrap_future(running)}, timeout=min(most, _LOOK))
+    await _rest(request, min(most, _LOOK), asyncio.wrap_future(running))
 
 
 async def on_grid(request: Request, deed: Callable[[], Checked]) -> dict[str, Any] | Problem:
@@ -97,19 +98,28 @@ async def on_grid(request: Request, deed: Callable[[], Checked]) -> dict[str, An
     try:
         checked = await work
     except HushcountError:
-        await _rest(request, remaining(timing, timedelta(seconds=time.monotonic() - began)))
+        await _until(request, remaining(timing, timedelta(seconds=time.monotonic() - began)))
         raise
-    await _rest(request, checked.wait)
+    await _until(request, checked.wait)
     return checked.found
 
 
-async def _rest(request: Request, wait: timedelta) -> None:
-    """Wait so long, unless the process was asked to end."""
-    until = time.monotonic() + wait.total_seconds()
-    while (left := until - time.monotonic()) > 0:
+async def _until(request: Request, wait: timedelta) -> None:
+    """Wait so long; refused if the process is asked to end meanwhile."""
+    if not await _rest(request, wait.total_seconds()):
+        raise Busy("the server is stopping; ask again with the same key, which is never paid twice.")
+
+
+async def _rest(request: Request, seconds: float, work: asyncio.Future[None] | None = None) -> bool:
+    """Wait so long, or until some work has ended; False if the process was asked to end first."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and not (work is not None and work.done()):
         if worker_of(request).stopping:
-            raise Busy("the server is stopping; ask again with the same key, which is never paid twice.")
-        await asyncio.sleep(min(left, _LOOK))
+            return False
+        step = min(left, _STEP)
+        # `wait` leaves what it waits for alone, also when the caller hangs up: the job is everybody's.
+        await (asyncio.sleep(step) if work is None else asyncio.wait({work}, timeout=step))
+    return True
 
 
 def _let_go(work: asyncio.Future[Checked]) -> None:

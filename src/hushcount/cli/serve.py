@@ -259,10 +259,11 @@ def _start_alerts(config: Config, where: AlertsTo) -> None:
 
 def _failed(server: uvicorn.Config, socket: Any) -> bool:  # noqa: ANN401  a socket
     from uvicorn import Server
-    from uvicorn.supervisors import Multiprocess
 
     if server.workers > 1:
-        all_workers = Multiprocess(server, sockets=[socket])
+        from hushcount.api.workers import Workers
+
+        all_workers = Workers(server, sockets=[socket])
         all_workers.run()
         return any(process.exitcode == _FAILED for process in all_workers.processes)
     one = Server(server)

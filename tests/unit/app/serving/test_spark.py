@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from hushcount.app.serving.data.loans import Loan
 from hushcount.app.serving.data.shelves import Access
 from hushcount.app.serving.data.stores import Stores
 from hushcount.app.serving.jobs.tasks import Order, Task
@@ -17,6 +19,7 @@ from hushcount.engines.engine import Distributed, asking
 from hushcount.engines.spark import engine as spark_engine
 from hushcount.engines.spark.session import quietly
 from hushcount.errors import StoreTimeout, UnreadableSource
+from hushcount.ledger.sql import SqlLedger
 from hushcount.model.queries import Selection
 from tests.local_spark import local_spark
 from tests.unit.app.serving.made_store import made_offer
@@ -85,12 +88,31 @@ def test_a_failure_in_time_stays_what_it_is():
     stores.close()
 
 
+def late_once_touched(monkeypatch):
+    """Let the deadline of a question come a second after its reservation says that data is read."""
+    touched, touch, stop = threading.Event(), SqlLedger.touch, Loan._stop  # noqa: SLF001
+
+    def touching(ledger, held):
+        touch(ledger, held)
+        touched.set()
+
+    def stopping(loan, thread, over, stopped):
+        while not touched.is_set() and not over.wait(0.02):
+            pass
+        loan._until = time.monotonic() + 1  # noqa: SLF001
+        stop(loan, thread, over, stopped)
+
+    monkeypatch.setattr(SqlLedger, "touch", touching)
+    monkeypatch.setattr(Loan, "_stop", stopping)
+
+
 def test_a_service_tells_that_a_late_question_was_charged(tmp_path, monkeypatch):
     """Data was read for it: `store-timeout`, charged; none of Spark's words."""
     local_spark()
     config = make_config(tmp_path)
-    store = replace(config.stores[0], kind="spark", timeout=timedelta(seconds=20))
+    store = replace(config.stores[0], kind="spark", timeout=timedelta(seconds=60))
     with running_service(replace(config, stores=(store,))) as service:
+        late_once_touched(monkeypatch)
         real = spark_engine.select_rows
         monkeypatch.setattr(spark_engine, "select_rows", lambda *given: slowly(real(*given)))
         job = queries.release(service, ZOE, Order(tasks=(TOP,)), key="late")
