@@ -31,7 +31,7 @@ from tests.api.served import TOP, staged
 ALPHA = 0.001
 SAMPLES = 24
 _SHUFFLES = 20_000
-_GRID = 0.6
+_GRID = 1.0
 # What the store takes for the data of one person less and for that of one more. Both end before the first tick.
 _SECONDS = {"AU": 0.0, "NZ": 0.2}
 # On the grid they do little but wait, each for a part of the time between two ticks that is its own.
