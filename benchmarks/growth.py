@@ -1,8 +1,8 @@
 """How time and memory grow with the log: each question at three sizes, with few items and with many.
 
-Plain queries of DuckDB, Polars and pandas stand beside. Each is run in a process of its own, start-up of the library
-included, three times; the shortest counts, and the most memory. What needs more memory than this machine has, or more
-than two minutes, is left out, with a dash.
+Plain queries of DuckDB, Polars and pandas stand beside. Each is run in a process of its own, three times; the shortest
+counts, and the most memory. NumPy, DuckDB and most of this package are loaded before the time begins, Polars and pandas
+within it. What needs more memory than this machine has, or more than two minutes, is left out, with a dash.
 """
 
 from __future__ import annotations
