@@ -19,6 +19,7 @@ import numpy as np
 from hushcount.accounting.convert import split_delta
 from hushcount.compiled import passes
 from hushcount.errors import InvalidParameter
+from hushcount.mechanisms.ladders import standard
 from hushcount.mechanisms.ladders.certificate import OUTWARDS, Floats
 from hushcount.mechanisms.ladders.profiles import Profile, profiles
 from hushcount.mechanisms.ladders.steps import Allowance, grid, staircase
@@ -44,14 +45,24 @@ def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tupl
     """
     # Without a cap all profiles climb alike, and the first gives everybody most.
     shapes = profiles(min(max_items, _MOST_ITEMS))[: 1 if cap == math.inf else None]
+    kept = standard.tables(rho, delta, max_items=max_items, cap=cap)
+    if kept:
+        return tuple(zip(shapes, kept, strict=True))
     least = split_delta(delta, max_items)
     if max_items > _MOST_ITEMS or least < _LEAST_DELTA or _expected_length(rho, least, shapes) > _LONGEST:
         return ()
+    return made(rho, delta, shapes, cap=cap)
+
+
+def made(
+    rho: Decimal, delta: Decimal, shapes: tuple[Profile, ...], *, cap: float
+) -> tuple[tuple[Profile, Chances], ...]:
+    """A table for each profile, made and certified; none where one would be too long."""
     lengths = sorted({length for shape in shapes for _, length in shape.rungs})
     allowances = [Allowance(rho=float_below(share(rho, d)), delta=split_delta(delta, d), cap=cap) for d in lengths]
-    places = grid(least)
+    places = grid(allowances[-1].delta)
     rows = dict(zip(lengths, staircase(allowances, places), strict=True))
-    made = []
+    found = []
     for shape in shapes:
         weights = np.array([weight for weight, _ in shape.rungs])
         bounds = np.array([rows[length] for _, length in shape.rungs])
@@ -59,8 +70,8 @@ def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tupl
         if table[-1] < 1:
             return ()
         check(table, weights, bounds, places=places)
-        made.append((shape, Chances(table.astype(np.float64).tobytes())))
-    return tuple(made)
+        found.append((shape, Chances(table.astype(np.float64).tobytes())))
+    return tuple(found)
 
 
 def check(table: Floats, weights: Int64s, bounds: Floats, *, places: Floats) -> None:

@@ -1,0 +1,29 @@
+"""Tables of a standard release, made in advance: to certify them takes longer than to answer from a small file.
+
+They are what `tables` makes, and are written by `python -m tests.stored.ladders`; a test makes them again, and holds
+every entry against its certificate. Whoever asks for another budget waits for tables of their own.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import count, takewhile
+from pathlib import Path
+
+import numpy as np
+
+from hushcount.noise.chances import Chances
+
+FILE = Path(__file__).with_suffix(".npz")
+
+
+def tables(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tuple[Chances, ...]:
+    """The tables of one round, one for each profile; none if they were not made in advance."""
+    with np.load(FILE) as kept:
+        names = takewhile(kept.files.__contains__, (name(rho, delta, max_items, cap, number) for number in count()))
+        return tuple(Chances(kept[each].tobytes()) for each in names)
+
+
+def name(rho: Decimal, delta: Decimal, max_items: int, cap: float, number: int) -> str:
+    """What the table of one profile is called in the file."""
+    return f"{rho} {delta} {max_items} {cap} {number}"
