@@ -28,6 +28,8 @@ MADE = [
     "INSERT INTO \"ev ents\" SELECT i, 'many' FROM generate_series(1, 45000) AS i",
     "CREATE SCHEMA other",
     'CREATE TABLE other."ev ents" ("user" bigint, item text)',
+]
+ALLOWED = [
     "CREATE ROLE analyst LOGIN PASSWORD 'hidden'",
     "GRANT SELECT ON ALL TABLES IN SCHEMA public TO analyst",
     "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
@@ -48,14 +50,28 @@ def cluster():
 
     with running_cluster() as running:
         with psycopg.connect(running.address) as server:
-            for made in MADE:
+            for made in [*MADE, *ALLOWED]:
                 server.execute(made)
         yield running
 
 
-def address(cluster, options="", *, user="postgres"):
+@pytest.fixture
+def own(cluster):
+    """The name of a database with the same tables, for a test that changes them."""
+    import psycopg
+
+    with psycopg.connect(cluster.address, autocommit=True) as server:
+        server.execute("CREATE DATABASE own")
+        with psycopg.connect(cluster.address, dbname="own") as within:
+            for made in MADE:
+                within.execute(made)
+        yield "own"
+        server.execute("DROP DATABASE own WITH (FORCE)")
+
+
+def address(cluster, options="", *, user="postgres", database="postgres"):
     """How to name it."""
-    return f"postgresql:///postgres?host={cluster.folder}&user={user}&password=hidden{options}"
+    return f"postgresql:///{database}?host={cluster.folder}&user={user}&password=hidden{options}"
 
 
 def test_tables_are_read(cluster):
@@ -127,7 +143,7 @@ def test_a_server_that_does_not_tell_its_number(cluster):
     assert rows(engine.histogram(SELECTION))[0] == ("many", 45000)
 
 
-def test_the_rows_are_those_of_one_moment(cluster, monkeypatch):
+def test_the_rows_are_those_of_one_moment(cluster, own, monkeypatch):
     """What another session commits while rows are copied is not seen, not even in part."""
     import psycopg
 
@@ -137,7 +153,7 @@ def test_the_rows_are_those_of_one_moment(cluster, monkeypatch):
         def watched():
             for n, chunk in enumerate(rows):
                 if n == 0:
-                    with psycopg.connect(cluster.address) as other:
+                    with psycopg.connect(cluster.address, dbname=own) as other:
                         other.execute('INSERT INTO "ev ents" ("user", item) VALUES (1, \'late\')')
                         other.execute('DELETE FROM "ev ents" WHERE "user" > 30000 AND item = \'many\'')
                 yield chunk
@@ -145,25 +161,25 @@ def test_the_rows_are_those_of_one_moment(cluster, monkeypatch):
         copy_rows(connection, server, names=names, rows=watched())
 
     monkeypatch.setattr(servers, "copy_rows", copy_slowly)
-    before = open_duckdb(address(cluster))
+    before = open_duckdb(address(cluster, database=own))
     monkeypatch.undo()
-    after = open_duckdb(address(cluster))
+    after = open_duckdb(address(cluster, database=own))
 
     assert rows(before.histogram(SELECTION)) == [("many", 45000), ("x", 2), ("", 1)]
     assert rows(after.histogram(SELECTION)) == [("many", 30000), ("x", 2), ("", 1), ("late", 1)]
     assert before.fingerprint(KEY) != after.fingerprint(KEY)
 
 
-def test_nothing_is_written(cluster):
+def test_nothing_is_written(cluster, own):
     """The session may read only: a view that would write is refused."""
     import psycopg
 
-    with psycopg.connect(cluster.address) as server:
+    with psycopg.connect(cluster.address, dbname=own) as server:
         server.execute("CREATE SEQUENCE counter")
         server.execute("CREATE VIEW counting AS SELECT nextval('counter') AS \"user\", 'x'::text AS item")
 
     with pytest.raises(UnreadableSource, match="the server refused it"):
-        open_duckdb(address(cluster), table="counting")
+        open_duckdb(address(cluster, database=own), table="counting")
 
 
 @pytest.mark.parametrize(
