@@ -401,6 +401,17 @@ def test_help_is_fast_and_light():
     assert min(times) < 0.5
 
 
+@pytest.mark.parametrize(("verb", "person", "code"), [("vocab", "reader", 0), ("count", "nobody", 2)])
+def test_no_library_has_the_last_word(log, verb, person, code):
+    """A process that ends says what we say and no more: libraries tell of what they could not let go."""
+    words = [verb, str(log), "--user", person, "--item", "article"]
+    done = subprocess.run([sys.executable, "-m", "hushcount.cli", *words], capture_output=True, text=True, check=False)  # noqa: S603
+    said = done.stderr.splitlines()
+
+    assert done.returncode == code
+    assert said == [line for line in said if line.startswith("hushcount: ")]
+
+
 def test_demo(tmp_path):
     """The demo shows three tables with the true values, and leaves a picture and its log with a command that works."""
     kept = tmp_path / "log.parquet"

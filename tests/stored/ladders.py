@@ -30,9 +30,9 @@ def tables(rho, delta, max_items, cap):
 def store() -> None:
     """Write the tables of this very build."""
     named = {
-        standard.name(*one, number): chances.table
-        for one in rounds()
-        for number, (_, chances) in enumerate(tables(*one))
+        standard.name(rho, delta, max_items=items, cap=cap, number=number): chances.table
+        for rho, delta, items, cap in rounds()
+        for number, (_, chances) in enumerate(tables(rho, delta, items, cap))
     }
     np.savez_compressed(standard.FILE, **named)
 

@@ -20,10 +20,10 @@ FILE = Path(__file__).with_suffix(".npz")
 def tables(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tuple[Chances, ...]:
     """The tables of one round, one for each profile; none if they were not made in advance."""
     with np.load(FILE) as kept:
-        names = takewhile(kept.files.__contains__, (name(rho, delta, max_items, cap, number) for number in count()))
-        return tuple(Chances(kept[each].tobytes()) for each in names)
+        names = (name(rho, delta, max_items=max_items, cap=cap, number=number) for number in count())
+        return tuple(Chances(kept[one].tobytes()) for one in takewhile(kept.files.__contains__, names))
 
 
-def name(rho: Decimal, delta: Decimal, max_items: int, cap: float, number: int) -> str:
+def name(rho: Decimal, delta: Decimal, *, max_items: int, cap: float, number: int) -> str:
     """What the table of one profile is called in the file."""
     return f"{rho} {delta} {max_items} {cap} {number}"

@@ -54,7 +54,11 @@ def test_nothing_else_is_in_the_file():
     with np.load(standard.FILE) as kept:
         found = set(kept.files)
 
-    assert found == {standard.name(*one, number) for one in ROUNDS for number in range(len(stored(*one)))}
+    assert found == {
+        standard.name(rho, delta, max_items=items, cap=cap, number=number)
+        for rho, delta, items, cap in ROUNDS
+        for number in range(len(stored(rho, delta, items, cap)))
+    }
 
 
 @pytest.mark.parametrize("order", [None, NEW_ORDER], ids=["without a ledger", "by a ledger"])
