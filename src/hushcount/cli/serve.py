@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -88,6 +89,8 @@ def worker() -> FastAPI:
     app = opening_app(config, opening, observe=observe, opened=_hear, pages=routers())
     gc.freeze()
     gc.enable()
+    # In the end Python must be able to let go of everything: DuckDB's binding says of what is left that it leaks.
+    atexit.register(gc.unfreeze)
     return app
 
 
