@@ -21,7 +21,9 @@ def tables(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tuple
     """The tables of one round, one for each profile; none if they were not made in advance."""
     with np.load(FILE) as kept:
         names = (name(rho, delta, max_items=max_items, cap=cap, number=number) for number in count())
-        return tuple(Chances(kept[one].tobytes()) for one in takewhile(kept.files.__contains__, names))
+        found = [kept[one] for one in takewhile(kept.files.__contains__, names)]
+    # In this machine's own order of bytes.
+    return tuple(Chances(table.astype(np.float64).tobytes()) for table in found)
 
 
 def name(rho: Decimal, delta: Decimal, *, max_items: int, cap: float, number: int) -> str:
