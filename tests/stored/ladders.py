@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from hushcount.app.planning import make_plan
 from hushcount.app.request import make_request
 from hushcount.ledger.limits import NEW_ORDER
 from hushcount.mechanisms.ladders import standard
-from hushcount.mechanisms.ladders.profiles import profiles
-from hushcount.mechanisms.ladders.tables import made
+from hushcount.mechanisms.ladders.tables import ladders
 
 
 def rounds():
@@ -23,8 +23,9 @@ def rounds():
 
 def tables(rho, delta, max_items, cap):
     """The profiles of one round with their tables, made now."""
-    shapes = profiles(max_items)[: 1 if cap == math.inf else None]
-    return made(rho, delta, shapes, cap=cap)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(standard, "FILE", Path("nowhere"))
+        return ladders.__wrapped__(rho, delta, max_items=max_items, cap=cap)
 
 
 def store() -> None:

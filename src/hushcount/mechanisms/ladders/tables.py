@@ -45,24 +45,16 @@ def ladders(rho: Decimal, delta: Decimal, *, max_items: int, cap: float) -> tupl
     """
     # Without a cap all profiles climb alike, and the first gives everybody most.
     shapes = profiles(min(max_items, _MOST_ITEMS))[: 1 if cap == math.inf else None]
-    kept = standard.tables(rho, delta, max_items=max_items, cap=cap)
-    if kept:
+    if kept := standard.tables(rho, delta, max_items=max_items, cap=cap):
         return tuple(zip(shapes, kept, strict=True))
     least = split_delta(delta, max_items)
     if max_items > _MOST_ITEMS or least < _LEAST_DELTA or _expected_length(rho, least, shapes) > _LONGEST:
         return ()
-    return made(rho, delta, shapes, cap=cap)
-
-
-def made(
-    rho: Decimal, delta: Decimal, shapes: tuple[Profile, ...], *, cap: float
-) -> tuple[tuple[Profile, Chances], ...]:
-    """A table for each profile, made and certified; none where one would be too long."""
     lengths = sorted({length for shape in shapes for _, length in shape.rungs})
     allowances = [Allowance(rho=float_below(share(rho, d)), delta=split_delta(delta, d), cap=cap) for d in lengths]
-    places = grid(allowances[-1].delta)
+    places = grid(least)
     rows = dict(zip(lengths, staircase(allowances, places), strict=True))
-    found = []
+    made = []
     for shape in shapes:
         weights = np.array([weight for weight, _ in shape.rungs])
         bounds = np.array([rows[length] for _, length in shape.rungs])
@@ -70,8 +62,8 @@ def made(
         if table[-1] < 1:
             return ()
         check(table, weights, bounds, places=places)
-        found.append((shape, Chances(table.astype(np.float64).tobytes())))
-    return tuple(found)
+        made.append((shape, Chances(table.astype(np.float64).tobytes())))
+    return tuple(made)
 
 
 def check(table: Floats, weights: Int64s, bounds: Floats, *, places: Floats) -> None:

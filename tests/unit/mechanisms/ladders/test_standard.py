@@ -35,7 +35,7 @@ def test_stored_tables_are_those_that_are_made_and_certified_now(one):
     """Up to the last bits of exponentials, which machines may give differently."""
     made = [chances.table for _, chances in tables(*one)]
 
-    assert made
+    assert len(made) == (1 if one[3] == math.inf else 4)
     assert [differs(*both) < 1e-9 for both in zip(stored(*one), made, strict=True)] == [True] * len(made)
 
 
@@ -80,8 +80,8 @@ def test_a_standard_question_waits_for_no_certificate(order, monkeypatch):
 )
 def test_every_other_budget_has_tables_of_its_own(rho, delta, items, monkeypatch):
     """However close: none is answered from tables that were made for another."""
-    searched = []
-    search = made_tables.staircase
+    made_tables.ladders.cache_clear()
+    searched, search = [], made_tables.staircase
     monkeypatch.setattr(made_tables, "staircase", lambda *given: searched.append(given) or search(*given))
     plan_ladder(RhoBudget(Decimal(rho), Decimal(delta)), items)
 
