@@ -8,7 +8,6 @@ finite epsilon and is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from hushcount.accounting.accountant import Prices, covers, total
@@ -16,11 +15,12 @@ from hushcount.accounting.spent import NOTHING, Charge, chargeable, failure
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, amount, float_above, probability
 from hushcount.model.costs import Approximate, BoundedRange, Cost, Failure, Pure
+from hushcount.model.frozen import frozen
 
 NAME = "basic"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Guarantee:
     """(epsilon, delta)-DP, as exact sums."""
 

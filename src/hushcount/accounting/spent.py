@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import TypeAlias
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, allow, amount, charge
+from hushcount.model.frozen import frozen
 
 # Decimal's own operators round to 28 digits without a word, which would lose small charges beside large ones. Sums of
 # charges are made here, in a context that raises when a digit would be lost.
@@ -20,7 +20,7 @@ Charge: TypeAlias = tuple[Decimal, Decimal]
 NOTHING = Decimal(0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spent:
     """A total of charges, or what is left of a limit: `delta`-approximate `rho`-zCDP for an accountant that says so.
 

@@ -15,7 +15,6 @@ noise is not (erratum 45).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -24,11 +23,12 @@ from hushcount.accounting.spent import EXACT
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, allow, amount, float_above, positive, probability, whole
 from hushcount.model.costs import EVERY_ORDER, BoundedRange, Cost, Failure
+from hushcount.model.frozen import frozen
 
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Units:
     """A budget: `information` units (k*) of `epsilon_per` each, and `calls` (l*) of `delta_per_call` each."""
 
@@ -38,7 +38,7 @@ class Units:
     delta_per_call: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Promise:
     """The epsilon of a budget at `total_delta`, three ways; infinite where that way leaves no delta for epsilon.
 

@@ -6,12 +6,13 @@ One table of each, beside the routes: whoever adds a route adds its line here, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from hushcount.api.forms import amounts, owners, questions, service
+from hushcount.model.frozen import frozen
 
 JSON = "application/json"
 _PLACE = "#/components/schemas/{model}"
@@ -89,7 +90,7 @@ ANSWERS: Final[dict[str, dict[int, Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lead:
     """A link of OpenAPI: what an answer says that another route takes.
 

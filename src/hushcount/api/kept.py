@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from hushcount.model.frozen import frozen
 
 T = TypeVar("T")
 MOST_BYTES = 32 * 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rendering:
     """One release in one format.
 

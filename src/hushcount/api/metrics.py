@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
@@ -19,12 +18,13 @@ from hushcount.app.serving.jobs.running import Telling
 from hushcount.app.serving.lookout import ENDINGS, Seen
 from hushcount.app.serving.setup.config import Listen
 from hushcount.errors import MissingExtra
+from hushcount.model.frozen import frozen
 
 # Six coarse buckets, in seconds.
 _BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Metrics:
     """The counters of one process, which add themselves up in a shared folder."""
 

@@ -6,7 +6,7 @@ import difflib
 import html
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, get_args
 
 from fastapi import FastAPI, Request, Response
@@ -27,6 +27,7 @@ from hushcount.errors import (
     NotSignedIn,
     ReservationClosed,
 )
+from hushcount.model.frozen import frozen
 
 MEDIA = "application/problem+json"
 STATUS = {
@@ -114,7 +115,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _of_starlette)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToldProblem:
     """What is told of an error: the problem, its status, and headers of its own."""
 

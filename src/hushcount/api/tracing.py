@@ -8,7 +8,6 @@ none: it is told when the request came, whether or not its caller waited on a gr
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from fastapi import Request
 from opentelemetry.context import Context
@@ -20,13 +19,14 @@ from opentelemetry.trace import SpanKind, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from hushcount.api.durations import is_telling
+from hushcount.model.frozen import frozen
 
 # Seconds that a collector may take. Spans are sent by a thread of their own, and lost if nobody takes them.
 _PATIENCE = 5
 _SERVER_ERRORS = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tracing:
     """What sends spans, in one process."""
 

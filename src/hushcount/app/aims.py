@@ -9,7 +9,6 @@ without looking at the noise of what it releases; rows that came out wider all t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -17,11 +16,12 @@ import numpy.typing as npt
 
 from hushcount.app.words import price_words
 from hushcount.errors import InvalidParameter
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.noise.widths import half_width
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Aim:
     """What half of a 95 % interval may be at most: a share of the count, or a number of people; one of the two."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from hushcount.accounting import zcdp
@@ -28,6 +28,7 @@ from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Ledger, Reservation, StoredRelease
 from hushcount.mechanisms.weighting.kernels import is_compiled
 from hushcount.model.costs import EVERY_ORDER
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, SystemSource
@@ -35,7 +36,7 @@ from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource, Syste
 _CANCELLED = "the question was stopped before data was read for it. Nothing was charged."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asking:
     """How a question is asked, beside what is asked.
 
@@ -68,7 +69,7 @@ class Asking:
     note: Callable[[str], None] = lambda _: None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Job:
     """One question under way: its plan, the data as it was met, and how it was asked."""
 

@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from hushcount.ledger.windows import Window
 from hushcount.model.amounts import Number, amount, positive, whole
 from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Concentrated, Cost, Failure
+from hushcount.model.frozen import frozen
 
 # Beside a proposed limit, what smaller and larger ones would have done is shown.
 _FACTORS = (Decimal("0.25"), Decimal("0.5"), Decimal(1), Decimal(2))
@@ -33,7 +33,7 @@ _MOST_RELEASES = 10**6
 _STANDARD = Spent(rho=STANDARD.rho, delta=STANDARD.delta)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Left:
     """What is left for somebody on one data set.
 
@@ -50,7 +50,7 @@ class Left:
     sees_all: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Suggestion:
     """A limit for every analyst from what they did, in whole standard releases, and the curves around it."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hushcount.app.setting import Setting
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Account, Balance
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DatasetLine:
     """One data set of the report, with the account that its population shares."""
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal, TypeAlias
@@ -31,6 +30,7 @@ import numpy.typing as npt
 
 from hushcount.app.release import Release
 from hushcount.errors import InvalidParameter
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.model.outcomes import Law
 from hushcount.noise.widths import ShownCounts, half_width
@@ -46,7 +46,7 @@ _MOST_ROWS = 1000
 _FARTHEST = 2**19
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Derived:
     """A number made of released rows, with the ends of its 95 % interval; None where there is no end."""
 
@@ -55,7 +55,7 @@ class Derived:
     high: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Side:
     """Some rows of a release, by their places."""
 

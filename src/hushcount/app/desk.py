@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hushcount.app.recognising import by_name, sight
 from hushcount.app.setting import Setting
@@ -12,12 +11,13 @@ from hushcount.engines.engine import asking
 from hushcount.errors import UnreadableSource
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ledger
+from hushcount.model.frozen import frozen
 
 # The population of data that was never asked: no book has this name, so all that it shows are the general rules.
 _NOBODY = "(not asked yet)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Data:
     """Data as a person names it: by its source, by its name in the catalog, or by both.
 
@@ -35,7 +35,7 @@ class Data:
         return self.dataset or self.source or "all data"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Desk:
     """A ledger open at one data set.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from hushcount.app.planning import Planned, expect, make_plan
@@ -12,9 +11,10 @@ from hushcount.app.request import Request
 from hushcount.app.words import price_words
 from hushcount.model.costs import Cost
 from hushcount.model.expectations import Expectation
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen
 class Estimate:
     """What a question costs at most, and what can be expected of its answer: no data was read.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -16,6 +16,7 @@ from hushcount.errors import NotPermitted
 from hushcount.ledger import limits
 from hushcount.ledger.ledger import EVERY, Account, Entry, Page
 from hushcount.ledger.limits import Mode
+from hushcount.model.frozen import frozen
 
 _PAGE = 5_000
 # A question leaves up to five entries in the log: reserved, touched, kept, unveiled, ended.
@@ -29,7 +30,7 @@ _ENDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Deed:
     """One line of the history in words: a question with what became of it, or a change of the rules.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
@@ -17,6 +17,7 @@ from hushcount.errors import HushcountError
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import Ask, Variant, Way
 from hushcount.model.budgets import PRESETS, RhoBudget, rho_budget
+from hushcount.model.frozen import frozen
 from hushcount.noise.source import new_secret
 
 # How often delta is divided by ten, at most, for what is offered in a refusal.
@@ -40,7 +41,7 @@ def make_ask(planned: Planned, dataset: Dataset, *, version: str, by: str, key: 
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cheaper:
     """Cheaper ways to ask the same question, each planned only when somebody looks: most questions fit."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from hushcount.app.aims import share_words
@@ -15,6 +15,7 @@ from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.table import find
 from hushcount.model.budgets import EpsilonBudget, RhoBudget
 from hushcount.model.expectations import Expectation
+from hushcount.model.frozen import frozen
 
 _CHEAPEST, _DEAREST = Decimal("1e-9"), Decimal(100)
 _SLACK = 0.005
@@ -23,7 +24,7 @@ _WEIGHT_NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Planned:
     """A mechanism, its calibrated plan, why it was chosen, and for which Renyi orders (see `make_plan`)."""
 

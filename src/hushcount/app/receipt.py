@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
@@ -23,6 +23,7 @@ from hushcount.app.words import price_words
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.amounts import Number
 from hushcount.model.costs import EVERY_ORDER, Cost
+from hushcount.model.frozen import frozen
 from hushcount.model.outcomes import Outcome
 
 _SIGNIFICANT = 4
@@ -31,7 +32,7 @@ REFERENCE_DELTA = Decimal("1e-5")
 _NOT_PRIVATE = "NOT PRIVATE: the noise came from a fixed test seed."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen
 class Receipt:
     """Everything that a reader of the release may want to know, and nothing that was not released.
 
@@ -321,7 +322,7 @@ def best_epsilon(cost: Cost, total_delta: Number) -> float:
     return min(accountant.epsilon(cost, total_delta) for accountant in accountants if accountant.supports(cost))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PlanPromise:
     """What a plan guarantees: rho and delta, and epsilon, rounded up, at a total delta."""
 

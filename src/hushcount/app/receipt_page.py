@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ from hushcount.accounting import zcdp
 from hushcount.accounting.spent import EXACT, Spent
 from hushcount.ledger.limits import NEW_ORDER, more_like, ten_standard_releases
 from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, STANDARD
+from hushcount.model.frozen import frozen
 
 _CSS = (
     ":root{color-scheme:light dark;--ink:#1c1c1c;--soft:#5c5c5c;--line:#d9d9d9;--back:#fff;--loud:#9b1c1c}"
@@ -30,7 +30,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 Rows: TypeAlias = Sequence[tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReceiptPage:
     """What a page says, as texts; `facts` and `promise` are names with what they stand for.
 
@@ -55,7 +55,7 @@ class ReceiptPage:
     reference: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Size:
     """What releases of one size mean.
 

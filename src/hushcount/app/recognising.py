@@ -7,7 +7,7 @@ encoding opens a second budget.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hushcount.app.items import listed
 from hushcount.app.paths import paths_exist, paths_of
@@ -18,10 +18,11 @@ from hushcount.ledger.catalog import ColumnFacts, Dataset
 from hushcount.mechanisms.chooser import choose
 from hushcount.mechanisms.table import find
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.identities import Identity, Sighting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sighted:
     """Data as it was met.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from hushcount.app.receipt import Receipt, cutoff_sentence, interval_sentence, q
 from hushcount.app.words import price_words
 from hushcount.errors import InvalidParameter, MissingExtra
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s, Items
 from hushcount.model.tuples import split
 
@@ -29,7 +30,7 @@ _NUMBERS = ("count", "low", "high")
 HEADINGS = {"count": "people", "low": "at least", "high": "at most"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen
 class Release:
     """Released rows and what there is to know about them.
 

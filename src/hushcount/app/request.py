@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from difflib import get_close_matches
 
@@ -16,6 +16,7 @@ from hushcount.errors import InvalidParameter
 from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, Budget, EpsilonBudget, epsilon_budget, rho_budget
 from hushcount.model.conditions import spell
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Question, Selection, TextItems, TupleItems, Verb
 
 _TEXTS = {
@@ -34,7 +35,7 @@ _TEXTS = {
 _FLAGS = {"trim", "lower", "counts", "fresh"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Request:
     """What is asked, of which columns and rows, with which declared facts, for how much; `said`: which options were."""
 

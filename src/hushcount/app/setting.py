@@ -7,7 +7,7 @@ user's name: what they said is here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -15,6 +15,7 @@ from typing import Self
 from hushcount.app.secret import Secret, passing_secret
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.ledger import Ledger
+from hushcount.model.frozen import frozen
 
 
 def utc_now() -> datetime:
@@ -22,7 +23,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Places:
     """Where things are kept and who asks, as it was said: nothing is opened yet.
 
@@ -39,7 +40,7 @@ class Places:
     owner: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Setting:
     """Secret, ledger with its catalog, receipts, and who asks. Shared by any number of questions and threads.
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeAlias
 
@@ -16,12 +15,13 @@ from hushcount.audit.report.report import STEPS, Report, TwinVerdict
 from hushcount.audit.steps import BLACK_BOX_FALSE_ALARM, attack_mechanism, attack_twin, twin_names
 from hushcount.audit.system.checks import SYSTEM_CHECKS, SYSTEM_FALSE_ALARM, run_check_by_name
 from hushcount.mechanisms.table import MECHANISMS, find
+from hushcount.model.frozen import frozen
 
 Say: TypeAlias = Callable[[str], None]
 _MOST_WORKERS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AuditJob:
     """One thing to look at, by name only, so that another process can do it. Without a step it is a broken twin."""
 
@@ -32,7 +32,7 @@ class AuditJob:
         return f"{self.subject}, {self.step or 'a broken variant'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Done:
     """What a job gave: findings, or the verdict on a twin."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from hushcount.accounting import basic, gdp, zcdp
@@ -12,6 +11,7 @@ from hushcount.audit.finding import Point
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import Number, amount
 from hushcount.model.costs import EVERY_ORDER, Cost
+from hushcount.model.frozen import frozen
 
 # Each place of a curve is computed once: it has sixty digits, a step looks at hundreds, and a broken variant claims the
 # same as what it is a variant of.
@@ -19,7 +19,7 @@ _PLACES = 1 << 16
 _CURVES = ((zcdp, lru_cache(_PLACES)(zcdp.delta_spent)), (gdp, lru_cache(_PLACES)(gdp.delta_spent)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Claim:
     """In plain words, and as a function: for every epsilon, the largest delta that the claim allows."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from hushcount.model.frozen import frozen
 
 Step: TypeAlias = Literal["exact", "replay", "black box", "system"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Point:
     """A place on a privacy curve: at this epsilon, this delta."""
 
@@ -16,7 +17,7 @@ class Point:
     delta: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """One step's verdict on one subject. Everything here is about made-up data and may be shown.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.audit.keep_curve import steepest_keep
+from hushcount.model.frozen import frozen
 from hushcount.noise.calls import KeepByLadders
 from hushcount.noise.chances import Ladders
 
@@ -23,7 +23,7 @@ _Floats = npt.NDArray[np.float64]
 _ORDERS = tuple(1 + 1.35**power for power in range(-24, 32))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Step:
     """The step that tells most, as a share of what it may tell, and where it is."""
 

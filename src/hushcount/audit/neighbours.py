@@ -11,8 +11,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
+
+from hushcount.model.frozen import frozen
 
 Table: TypeAlias = tuple[tuple[str, str], ...]  # (person, item), in any order, repeats allowed
 
@@ -21,7 +23,7 @@ PERSON = "the person"
 _MOST_PEOPLE = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Neighbours:
     """A table and the same table without one person.
 
@@ -53,7 +55,7 @@ class Neighbours:
         return replace(self, rows=self.rows + own * (times - 1), where=f"{self.where}; the person's rows {times} times")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sizes:
     """The public numbers that a family is built around.
 

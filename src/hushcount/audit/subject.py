@@ -7,7 +7,6 @@ A mechanism is audited by being listed: its record says which facts it takes, ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from hushcount.mechanisms import table
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Histogram, Holdings, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.model.queries import Selection
@@ -32,7 +32,7 @@ Run: TypeAlias = Callable[[Any, Any, NoiseSource], Outcome]
 _MOST_ITEMS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Subject:
     """Something to audit: a mechanism with a plan, and how it is run. A broken twin is one with another plan or run.
 

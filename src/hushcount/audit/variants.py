@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hushcount.audit.small_table import listed
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.model.budgets import Budget, epsilon_budget, rho_budget
 from hushcount.model.facts import Fact, Facts
+from hushcount.model.frozen import frozen
 
 # What each fact is tried at. Small, so that laws are small; a cap of two lets one person move a count by two.
 VALUES: dict[Fact, tuple[Any, ...]] = {
@@ -31,7 +31,7 @@ VALUES: dict[Fact, tuple[Any, ...]] = {
 _BUDGETS: tuple[Budget, ...] = (epsilon_budget(4, "0.05"), rho_budget(2, "0.01"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Circumstances:
     """A budget and facts to plan with."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Segments:
     """Clips and ranks as tables: an item of segment n counts in all clips whose own segment is n or later.
 

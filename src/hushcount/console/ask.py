@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +21,7 @@ from hushcount.console.asking import FIELDS, Draft, again, asked_of, example_of
 from hushcount.console.reading import said, sent
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import NotFound
+from hushcount.model.frozen import frozen
 
 router = APIRouter(prefix=ROOT)
 # So long a browser waits for an answer before it is shown how far it is.
@@ -30,7 +31,7 @@ _RECENT = 100
 _AFFORDED = ("budget-exhausted", "over-max-cost")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Asking:
     """A question that is being asked: what is known of its data set, and the question itself."""
 

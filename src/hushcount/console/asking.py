@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +12,7 @@ from hushcount.api import bodies
 from hushcount.api.problems import Refused
 from hushcount.console.reading import made, whole
 from hushcount.model.budgets import PRESETS, STANDARD
+from hushcount.model.frozen import frozen
 
 # What may be asked here: the interface's question, and the member that names the column.
 KINDS: Mapping[str, tuple[str, str | None]] = {
@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[a-z_]{1,30}")
 _SIZES = ("0.1", "0.2", "0.5", "1", "2", "5")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Draft:
     """A question as it stands in the form.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from hushcount.console.texts import plain
+from hushcount.model.frozen import frozen
 
 MOST_BARS = 25
 _TOP, _BOTTOM = 26, 30
 _TICKS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Layout:
     """Where the parts of a picture stand.
 
@@ -44,7 +44,7 @@ _WIDE = Layout(kind="bars", wide=760, left=230, right=84, row=30, above=0, lette
 _NARROW = Layout(kind="narrow", wide=330, left=8, right=62, row=48, above=18, letters=40)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bar:
     """One bar: its name, how long it is, and how far its whiskers reach."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
@@ -12,9 +11,10 @@ from hushcount.api.work import worker_of
 from hushcount.app.serving.callers.callers import Caller, role_on
 from hushcount.app.serving.service import Service
 from hushcount.ledger.ledger import OVERSEERS
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Destination:
     """An entry of the navigation.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
@@ -13,11 +12,12 @@ from hushcount.app.serving.jobs.tasks import Task
 from hushcount.app.serving.questions import queries
 from hushcount.console.asking import again, rho_of, sizes_of
 from hushcount.errors import HushcountError
+from hushcount.model.frozen import frozen
 
 _MOST_ROWS = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Found:
     """What was found.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fastapi import Request
 
@@ -14,9 +13,10 @@ from hushcount.app.serving.callers.callers import require, role_on
 from hushcount.app.serving.data.offers import Offer
 from hushcount.errors import NotFound
 from hushcount.ledger.ledger import OVERSEERS, Role
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Overseen:
     """What the caller oversees.
 

@@ -5,7 +5,6 @@ It goes live with limits that are tracked: nobody is stopped until an owner has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -27,6 +26,7 @@ from hushcount.console.overseen import data_of, overseen
 from hushcount.console.reading import made, said, sent, whole
 from hushcount.console.views import ROOT, View, deed, page, see_other
 from hushcount.errors import HushcountError, NotFound
+from hushcount.model.frozen import frozen
 
 router = APIRouter(prefix=ROOT)
 # Bounds that are priced beside the one that is declared.
@@ -34,7 +34,7 @@ _TRIED = (1, 10, 100)
 _MOST_NAMES = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Preset:
     """Limits to begin with, in standard releases a month: for each analyst, and for the data."""
 

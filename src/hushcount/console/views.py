@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
@@ -19,6 +19,7 @@ from hushcount.app.serving.setup.config import Config
 from hushcount.console.frame import frame_of
 from hushcount.console.rendering import to_html
 from hushcount.errors import NotSignedIn
+from hushcount.model.frozen import frozen
 
 ROOT = "/console"
 SIGN_IN = f"{ROOT}/sign-in"
@@ -26,7 +27,7 @@ SIGN_IN = f"{ROOT}/sign-in"
 _HEADERS = {"Referrer-Policy": "same-origin"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class View:
     """What a page shows.
 

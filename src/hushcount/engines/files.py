@@ -24,12 +24,12 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn, TypeAlias, TypeVar, cast
 
 from hushcount.engines.sources import Files
 from hushcount.errors import UnreadableSource
+from hushcount.model.frozen import frozen
 
 _T = TypeVar("_T")
 Stamp: TypeAlias = tuple[int, int, int, int, int]
@@ -105,7 +105,7 @@ class StampedFiles:
         raise UnreadableSource(f"{self.name} changed since it was opened; open it again and ask once more")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Met:
     """A file where it was met: what it is recognised by, beside its bytes."""
 
@@ -115,7 +115,7 @@ class Met:
     links: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Copies:
     """Copies of files in a private folder, read instead of them. `engines.copies` makes them.
 

@@ -17,7 +17,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ from hushcount.engines.hashing import role_keys
 from hushcount.engines.portions import Bools, Portion, Users, added_up, hashed
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import (
     LARGEST,
     Bound,
@@ -54,7 +55,7 @@ Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 _Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryIncidence:
     """Who has what. Build it with `incidence` or `encoded_incidence`; they establish the below.
 

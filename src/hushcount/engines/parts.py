@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from typing import Literal, TypeAlias, cast
@@ -26,6 +25,7 @@ from hushcount.engines.columns import DAY, MOMENT
 from hushcount.engines.text import lowered
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.columns import Kind
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Part, TupleItems, Unit
 
 Directive: TypeAlias = Literal["Y", "m", "d", "H", "M", "S"]
@@ -46,7 +46,7 @@ _DIRECTIVES: dict[str, str] = {"Y": "[0-9]{4}", "m": _TWO, "d": _TWO, "H": _TWO,
 _NEEDED = ("Y", "m", "d")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MomentLayout:
     """How moments are written: a regular expression that Python, RE2 and Java read alike, and what its groups are."""
 

@@ -8,7 +8,6 @@ incidence.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from hushcount.compiled.segments import Segments
 from hushcount.engines import bounding, clipping
 from hushcount.engines.hashing import Role, role_seed
 from hushcount.engines.xxh64 import hash_integers, hash_texts, item_words, person_starts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Bound, Int64s
 from hushcount.model.texts import SortedTexts, Texts, edges_of
 
@@ -28,7 +28,7 @@ Users: TypeAlias = Texts | Int64s
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Portion:
     """Some people, everything they hold, and nobody without items.
 

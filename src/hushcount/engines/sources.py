@@ -15,12 +15,13 @@ import glob
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from hushcount.errors import InvalidParameter, UnreadableSource
+from hushcount.model.frozen import frozen
 
 Format: TypeAlias = Literal["csv", "tsv", "json", "jsonl", "parquet"]
 
@@ -46,7 +47,7 @@ _TABLES_OF_CONNECTION = """SELECT table_name, table_catalog, table_schema, path
 _ENDS = "the name must end in .csv, .tsv, .json, .jsonl or .parquet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Files:
     """Files of one format, read together as one table."""
 
@@ -55,7 +56,7 @@ class Files:
     paths: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DatabaseTable:
     """A table of a database file. No table: the only one that there is."""
 
@@ -65,7 +66,7 @@ class DatabaseTable:
     table: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServerTable:
     """A table of a PostgreSQL server. The address may hold a password: it is in no text, not even in this one's own."""
 
@@ -74,7 +75,7 @@ class ServerTable:
     table: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Frame:
     """A frame or a stream in memory, or a table of an open DuckDB connection.
 

@@ -8,7 +8,6 @@ is shown. The guarantee is stated by the printed formula and by the tight one (`
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 
 from hushcount.accounting import attacks, units
@@ -17,12 +16,13 @@ from hushcount.accounting.spent import EXACT
 from hushcount.accounting.units import Promise, Units
 from hushcount.ledger.limits import NEW_ORDER
 from hushcount.model.amounts import Number, allow, positive, probability, share, whole
+from hushcount.model.frozen import frozen
 
 # Far below and above any epsilon_per in use.
 _SMALLEST, _LARGEST = 1e-6, 100.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Goals:
     """What the attacks may achieve; each number is the owner's to choose.
 
@@ -45,7 +45,7 @@ class Goals:
     total_delta: Number | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Advice:
     """Parameters and what they mean.
 

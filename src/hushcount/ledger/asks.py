@@ -19,6 +19,7 @@ from hushcount.ledger.limits import Mode
 from hushcount.ledger.store import Statement, Transaction
 from hushcount.ledger.windows import moment
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 
 # open -> settled | refunded | expired | overrun; expired -> settled (late). A repeat of a stored answer begins settled.
 # One that is open and has an answer is veiled: at `expires` it is settled. `touched` is the moment at which data was
@@ -97,7 +98,7 @@ ANSWER_COLUMNS = ("dataset", "version", "query", "family", "what", "canonical", 
 _ANSWER = ", ".join(ANSWER_COLUMNS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredAnswer:
     """One row of `releases` without its bytes."""
 

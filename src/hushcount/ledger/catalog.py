@@ -16,14 +16,14 @@ Promises of every store:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from hushcount.model.frozen import frozen
 from hushcount.model.identities import Identity, Sighting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ColumnFacts:
     """What an owner declared about one item column, for every question about it; None where nothing was declared.
 
@@ -38,7 +38,7 @@ class ColumnFacts:
     public_items: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Dataset:
     """One entry of the catalog.
 
@@ -63,7 +63,7 @@ class Dataset:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Registered:
     """A data set as it stands after `register`, and whether this was its first registration."""
 

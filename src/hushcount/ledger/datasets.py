@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hushcount.errors import SeveralDatasets, UnknownDataset
@@ -17,6 +16,7 @@ from hushcount.ledger.ledger import EVERY
 from hushcount.ledger.names import identity_from, identity_text, name_identity
 from hushcount.ledger.store import Conflict, Statement, Transaction
 from hushcount.ledger.windows import moment
+from hushcount.model.frozen import frozen
 from hushcount.model.identities import Sighting
 
 DATASET_COLUMNS = ("id", "name", "entity", "person", "facts", "made", "by_whom")
@@ -27,7 +27,7 @@ _ENTITY_OF = "SELECT entity FROM datasets WHERE id = ?"
 _AT_ONCE = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DatasetRow:
     """One row of `datasets`; the fields are its columns."""
 
@@ -40,7 +40,7 @@ class DatasetRow:
     by_whom: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recognised:
     """What the catalog knows of a sighting.
 

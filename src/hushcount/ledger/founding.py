@@ -6,7 +6,6 @@ Opening never founds, and brings an older ledger up to date in one transaction.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from hushcount.errors import LedgerMissing, SecretUnusable
@@ -19,11 +18,12 @@ from hushcount.ledger.limits import Limit
 from hushcount.ledger.names import named
 from hushcount.ledger.schema import migrate, newest_version, refuse_newer
 from hushcount.ledger.store import Database, Transaction
+from hushcount.model.frozen import frozen
 
 _SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Founding:
     """What a ledger has from its first moment on.
 

@@ -12,16 +12,17 @@ order of calls, by any number of workers:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeAlias, get_args
+
+from hushcount.model.frozen import frozen
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "cancelled"]
 Ending: TypeAlias = Literal["done", "failed", "cancelled"]
 ENDINGS: tuple[str, ...] = get_args(Ending)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NewJob:
     """A question as it comes in.
 
@@ -43,7 +44,7 @@ class NewJob:
     question: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Job:
     """A job as it stands.
 

@@ -18,7 +18,7 @@ Which data a question is about, and so which accounts pay, is the catalog's part
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, get_args
@@ -30,6 +30,7 @@ from hushcount.ledger.limits import Limit, Mode
 from hushcount.ledger.records import Records
 from hushcount.ledger.watch import Watch
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 
 Kind: TypeAlias = Literal["analyst", "group", "token", "dataset"]
 Role: TypeAlias = Literal["owner", "analyst", "reader", "auditor", "program"]
@@ -49,7 +50,7 @@ Shows: TypeAlias = Callable[[datetime, Sequence[timedelta]], datetime]
 LIFETIME = timedelta(minutes=15)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Account:
     """What is charged: an analyst, a group, a token or the whole world ("dataset"), each for one population (`entity`).
 
@@ -66,7 +67,7 @@ class Account:
         return f"data set '{self.entity}'" if self.kind == "dataset" else f"{self.kind} '{self.name}'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Variant:
     """Another way to ask, with its worst case: offered in a refusal if it fits.
 
@@ -90,7 +91,7 @@ class Variant:
         return f"{self.label}{give}{cut}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Way:
     """Another way to ask that is planned only when somebody looks at it.
 
@@ -103,7 +104,7 @@ class Way:
     plan: Callable[[], Variant | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ask:
     """One question to be paid for.
 
@@ -140,7 +141,7 @@ class Ask:
     apart: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proof:
     """A link of the audit chain. Whoever keeps one can later show that the log behind it was not rewritten."""
 
@@ -149,7 +150,7 @@ class Proof:
     hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reservation:
     """A worst case that is held durably.
 
@@ -174,7 +175,7 @@ class Reservation:
     payers: tuple[tuple[Kind, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredRelease:
     """An answer that was paid for. Only `payload` may leave, also after `settle`.
 
@@ -205,7 +206,7 @@ class StoredRelease:
     proof: Proof
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Balance:
     """What an account spent, holds and has left.
 
@@ -232,7 +233,7 @@ class Balance:
     queries: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spender:
     """One earlier charge, for "who spent it on what"."""
 
@@ -242,7 +243,7 @@ class Spender:
     when: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Owned:
     """A stored answer that an analyst has paid for: its number, its words, and a key under which they have it.
 
@@ -254,7 +255,7 @@ class Owned:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refusal:
     """Why a query was refused, and what can be done. Made from the ledger alone: it says nothing of the data.
 
@@ -281,7 +282,7 @@ class Refusal:
     ask_whom: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Quote:
     """What `reserve` would do now.
 
@@ -301,7 +302,7 @@ class Quote:
     more: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entry:
     """One link of the log, as it was written."""
 
@@ -314,7 +315,7 @@ class Entry:
     hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Use:
     """One charge to an analyst's account: the raw material of proposals."""
 
@@ -323,7 +324,7 @@ class Use:
     spent: Spent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Page:
     """Which part of the history: the entries of one population's book after a number, oldest first.
 
@@ -342,7 +343,7 @@ class Page:
     dataset: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict:
     """What `verify` found: every disagreement in words, none if the ledger is whole, and the head of every book."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +24,7 @@ from hushcount.ledger.windows import WINDOWS, Window, micros, moment
 from hushcount.model.amounts import Number, amount, positive, probability, share, whole
 from hushcount.model.budgets import STANDARD, EpsilonBudget, RhoBudget
 from hushcount.model.costs import EVERY_ORDER
+from hushcount.model.frozen import frozen
 
 Mode: TypeAlias = Literal["enforce", "track"]
 Terms: TypeAlias = Units | RhoBudget | EpsilonBudget
@@ -39,7 +40,7 @@ _SHOWN_DELTA = Decimal("1e-6")
 NEW_ORDER = Decimal(16)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limit:
     """A limit on one account; made by `units_limit`, `rho_limit` or `epsilon_limit`.
 
@@ -62,7 +63,7 @@ class Limit:
     order: Decimal = EVERY_ORDER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownAmount:
     """One amount in all three currencies.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal, TypeAlias
@@ -20,6 +19,7 @@ from hushcount.ledger.ledger import Use
 from hushcount.ledger.limits import Limit, rho_limit
 from hushcount.ledger.windows import Window, ends
 from hushcount.model.amounts import Number, allow, positive, probability
+from hushcount.model.frozen import frozen
 
 Measure: TypeAlias = Literal["rho", "delta"]
 _DAYS = {"day": 1, "week": 7, "month": 31}
@@ -27,7 +27,7 @@ _DAYS = {"day": 1, "week": 7, "month": 31}
 _Windows: TypeAlias = Mapping[tuple[str, datetime], list[tuple[int, Decimal]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Exceeding:
     """The share of analysts who would have exceeded `limit` within so many days; `shares[0]` is the first day."""
 
@@ -36,7 +36,7 @@ class Exceeding:
     shares: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stop:
     """When a limit would first have stopped an analyst: the moment, and how many days after their window opened."""
 
@@ -46,7 +46,7 @@ class Stop:
     measure: Measure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proposal:
     """A limit that would have left at least `share` of the analysts alone, and whom it would have stopped."""
 

@@ -7,14 +7,15 @@ may ask what, so nobody may change it without a trace. Who may change which is d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
+
+from hushcount.model.frozen import frozen
 
 Columns: TypeAlias = Mapping[str, tuple[str, Sequence[str | int | None]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Record:
     """One document as it stands.
 
@@ -37,7 +38,7 @@ class Record:
     changed: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Change:
     """A change of a record, as `Records.put` takes it."""
 
@@ -49,7 +50,7 @@ class Change:
     edition: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownTable:
     """A table that other programs may read beside the ledger, where its database has a place for such tables.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from hushcount.errors import HushcountError
 from hushcount.ledger import asks
@@ -22,6 +21,7 @@ from hushcount.ledger.replayed import Parting, Replayed
 from hushcount.ledger.schema import TABLES
 from hushcount.ledger.sql_records import RECORD_COLUMNS
 from hushcount.ledger.store import Row, Transaction
+from hushcount.model.frozen import frozen
 
 _PAGE = 5_000
 _REPORTED = 20
@@ -31,7 +31,7 @@ _RULES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Sides:
     """What is kept of a replayed book until all are, to compare what two books say of each other."""
 

@@ -18,6 +18,7 @@ from hushcount.ledger.ledger import EVERY
 from hushcount.ledger.replayed_rules import ReplayedRules
 from hushcount.ledger.store import Row
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 
 _NOTHING = Spent()
 # What an ask may become, from what it is.
@@ -32,7 +33,7 @@ _STEPS = {
 _SAYINGS = {"open", "name", "version"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Parting:
     """What one book says of the accounts that went from another book to it, or from it to another."""
 

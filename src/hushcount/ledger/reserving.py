@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from hushcount.accounting import zcdp
@@ -19,9 +18,10 @@ from hushcount.ledger.settling import may_settle_late, within
 from hushcount.ledger.standing import accounts_of, refuse_frozen, standing, standing_statement
 from hushcount.ledger.store import Statement, Transaction
 from hushcount.ledger.windows import SHOWN, moment
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PricedAsk:
     """An ask with all that can be told of it before a book is held, for then everybody else waits.
 
@@ -36,7 +36,7 @@ class PricedAsk:
     draft: AskRow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Effect:
     """What an ask would do to its accounts.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,11 +18,12 @@ from hushcount.ledger.ledger import Reservation, Shows, StoredRelease
 from hushcount.ledger.store import Statement
 from hushcount.ledger.windows import micros, moment
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 
 _NOTHING = Spent()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PricedOutcome:
     """What a question came to, with all that can be told of it before a book is held, for then everybody else waits.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hushcount.errors import Frozen, NotPermitted
 from hushcount.ledger.accounts import Payer
 from hushcount.ledger.ledger import EVERY, OVERSEERS, SERVICE, Role
 from hushcount.ledger.names import is_name
 from hushcount.ledger.store import Statement, Transaction
+from hushcount.model.frozen import frozen
 
 _STANDING = (
     "SELECT 'role', entity, role FROM roles WHERE person = ? AND entity IN (?, ?) "
@@ -24,7 +23,7 @@ _EXPLICIT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Standing:
     """Who a person is before one population or data set.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hushcount.errors import LedgerUnavailable
 from hushcount.ledger.records import ShownTable
+from hushcount.model.frozen import frozen
 
 Clock: TypeAlias = Callable[[], datetime]
 Value: TypeAlias = str | int | bytes | None
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 _TRIES = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Dialect:
     """The words in which stores differ.
 

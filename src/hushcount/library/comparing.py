@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hushcount.app.deriving import Derived, Side, added, side, subtracted
@@ -10,13 +9,14 @@ from hushcount.app.receipt_page import table
 from hushcount.app.release import Release
 from hushcount.errors import InvalidParameter
 from hushcount.library.surface import public
+from hushcount.model.frozen import frozen
 from hushcount.model.tuples import join
 
 Item: TypeAlias = str | tuple[str, ...]
 Picked: TypeAlias = tuple[Release, Item | list[Item]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen
 class Comparison:
     """Two numbers, what is between them and what they add up to: each a value with the ends of its 95 % interval.
 

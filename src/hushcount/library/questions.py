@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Unpack
 
 from hushcount.app.answer import Asking, answer
@@ -20,12 +20,13 @@ from hushcount.ledger.ledger import Account, Balance
 from hushcount.ledger.limits import NEW_ORDER
 from hushcount.library.surface import public
 from hushcount.library.surroundings import look_around
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Verb
 
 _FITS = "The file can be opened, and its columns fit."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asked:
     """A question as it is asked from Python or typed: of which source, by which columns, with which options."""
 

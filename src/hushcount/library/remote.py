@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -19,6 +18,7 @@ from hushcount.app.release import Release
 from hushcount.model.amounts import Number
 from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.model.queries import Verb
 from hushcount.model.tuples import join
@@ -51,7 +51,7 @@ def connect(url: str, token: str | Path | None = None) -> Connection:
         return Connection(client=hushcount_client.connect(url, token))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Connection:
     """A service, and who asks it. `count`, `top` and `vocab` cost something; nothing else does.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from hushcount.errors import InvalidParameter
@@ -13,12 +13,13 @@ from hushcount.mechanisms.selection.optimal import MOST_ITEMS as MOST_OPTIMAL
 from hushcount.mechanisms.table import find
 from hushcount.model.budgets import Budget
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Question
 
 Amount = TypeVar("Amount", int, float)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Choice:
     """The mechanism, why, and what was compared.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -12,6 +11,7 @@ from hushcount.mechanisms.calibration import Plan
 from hushcount.model.budgets import Budget
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Fact, Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.outcomes import Law, Outcome
 from hushcount.model.queries import Question
 from hushcount.noise.source import NoiseSource
@@ -35,7 +35,7 @@ _UNUSED: dict[Fact, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Mechanism:
     """One mechanism. What is not said here, nobody knows of it.
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.errors import InvalidInput
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items
 from hushcount.noise.calls import Peel, Reach
 from hushcount.noise.gumbel import Priors
@@ -95,7 +96,7 @@ def bottom_odds(rows: int, delta: Fraction) -> Fraction:
     return rows / delta
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Contest:
     """Items that compete with bottom: at most `most` places are given, and none after bottom's.
 

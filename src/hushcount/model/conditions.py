@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal, TypeAlias
+
+from hushcount.model.frozen import frozen
 
 Value: TypeAlias = str | bool | int | float | date
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -14,7 +15,7 @@ Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS", "NULL", "TRUE", "FALSE", "DATE"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Compare:
     """column operator value."""
 
@@ -23,7 +24,7 @@ class Compare:
     value: Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Among:
     """column IN (values)."""
 
@@ -31,7 +32,7 @@ class Among:
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Between:
     """column BETWEEN low AND high, both included."""
 
@@ -40,7 +41,7 @@ class Between:
     high: Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Like:
     """column LIKE pattern."""
 
@@ -48,21 +49,21 @@ class Like:
     pattern: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Missing:
     """column IS NULL."""
 
     column: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Not:
     """The contrary; unknown stays unknown."""
 
     part: Condition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Joined:
     """All ("AND") or any ("OR") of two or more parts."""
 

@@ -14,30 +14,31 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from hushcount.errors import UnsupportedCost
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Gaussian:
     """Gaussian noise of deviation sigma on l2-sensitivity s, rho = s²/(2 sigma²): (2 rho)^½-GDP and rho-zCDP."""
 
     rho: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DiscreteGaussian:
     """Discrete Gaussian noise on integers, same rho: rho-zCDP (Canonne, Kamath, Steinke), *not* exactly Gaussian DP."""
 
     rho: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Concentrated:
     """Any rho-zCDP step, or a sequence of steps held below rho by a filter."""
 
     rho: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Truncated:
     """Any step with D_a <= rho a for Renyi orders 1 < a <= order, and nothing said of higher ones (truncated CDP)."""
 
@@ -45,21 +46,21 @@ class Truncated:
     order: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BoundedRange:
     """One epsilon-bounded-range step, such as one exponential-mechanism choice: epsilon-DP and epsilon²/8-zCDP."""
 
     epsilon: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pure:
     """One epsilon-DP step, such as discrete Laplace noise of scale (l1-sensitivity)/epsilon."""
 
     epsilon: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Approximate:
     """One (epsilon, delta)-DP step about which nothing more is known, such as k-TSGD or the optimal primitive."""
 
@@ -67,7 +68,7 @@ class Approximate:
     delta: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Failure:
     """With probability at most delta the step it stands beside shows something that its neighbour cannot show."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Items
 
 Fact: TypeAlias = Literal["max_items", "per_item_cap", "public_items", "k", "with_counts", "relative_error"]
@@ -17,7 +18,7 @@ FACTS: tuple[Fact, ...] = get_args(Fact)
 _RELATIVE_ERROR = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Facts:
     """Public facts and enforced bounds: a wrong guess would weaken privacy, so each is declared or enforced.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from hushcount.model.frozen import frozen
 
 IdentityKind: TypeAlias = Literal["path", "inode", "bytes", "rows", "table", "version", "name"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Identity:
     """One thing by which data is recognised.
 
@@ -26,7 +27,7 @@ class Identity:
         return f"{self.kind}:{self.value}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sighting:
     """Data as it was met now.
 

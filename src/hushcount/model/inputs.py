@@ -6,13 +6,13 @@ Engines make these from data; mechanisms know nothing else. The bounds written h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidInput
+from hushcount.model.frozen import frozen
 from hushcount.model.texts import Items as Items  # noqa: PLC0414  everything else about inputs is had from here
 from hushcount.model.texts import SortedTexts
 
@@ -23,7 +23,7 @@ Shown: TypeAlias = tuple[Items, Int64s]  # items and what is released of each
 LARGEST = 2**62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Histogram:
     """Distinct items and how many people have each (a person adds at most the per-item cap to any one count).
 
@@ -74,7 +74,7 @@ class Counts(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WeightedHistogram:
     """Integer weights on a grid: `unit` steps are a weight of one, and one person moves the whole by `unit` at most.
 
@@ -105,7 +105,7 @@ class Weights(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SummedItems:
     """Items and what their people add to them, by several rules at once: one row for each item, a column for a rule.
 
@@ -136,7 +136,7 @@ class Sums(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bound:
     """How each person's items are bounded, by that person's own items and a salt only (errata 28, 34, 38).
 
@@ -153,7 +153,7 @@ class Bound:
     only: Items | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UniformWeights:
     """Each person gives each of their d bounded items floor(2^bits / share^(1/norm)) grid steps.
 
@@ -167,7 +167,7 @@ class UniformWeights:
     bits: int = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LengthWeights:
     """Each person adds to each of their d bounded items `columns[c][d - 1]`, in every column c at once.
 
@@ -184,7 +184,7 @@ class LengthWeights:
             raise InvalidInput("weights must be from 0 up to 2^62")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UserLists:
     """Bounded item lists of all people, encoded, for policies that visit people one after another.
 
@@ -198,7 +198,7 @@ class UserLists:
     ids: npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ranked:
     """Released items in an order, and how much each of them takes up of a person's room.
 
@@ -216,7 +216,7 @@ class Ranked:
             raise InvalidInput("the squares of amplitudes come to 2^62 or more, where sums of 64 bits end")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Clip:
     """The room that a person has: the amplitudes of what they hold, as a vector, are shortened to this length.
 

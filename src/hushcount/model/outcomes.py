@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s, Items
 
 Law: TypeAlias = Literal["none", "discrete-gaussian", "discrete-laplace", "truncated-geometric"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outcome:
     """The output of one mechanism run. Everything here is released; nothing else may leave the run.
 

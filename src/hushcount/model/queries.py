@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
 from hushcount.model.columns import Column
 from hushcount.model.conditions import Condition, columns_of
+from hushcount.model.frozen import frozen
 
 # Which items may be named; how many people have each; which are the most held.
 Question: TypeAlias = Literal["vocab", "count", "top"]
@@ -22,7 +22,7 @@ LONGEST_NGRAM = 8
 MOST_PARTS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TextItems:
     """Items are the words, or runs of words, of a text column; each row's text is split on its own.
 
@@ -43,7 +43,7 @@ class TextItems:
         whole("longest n-gram", self.longest, least=self.shortest, most=LONGEST_NGRAM)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Part:
     """One part of an item: the value of a column, or the hour, day, week or month in which its moment lies."""
 
@@ -56,7 +56,7 @@ class Part:
         return self.column if self.unit is None else f"{self.unit}({self.column})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TupleItems:
     """Items are made of one column or several, a value of each; of several they are one text (`model.tuples`).
 
@@ -85,7 +85,7 @@ class TupleItems:
             raise InvalidParameter("item", ", ".join(names), "columns that differ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Selection:
     """The rows and columns that a question is about.
 
@@ -124,7 +124,7 @@ class Selection:
         return tuple(dict.fromkeys((self.user, *self.item_columns, *filtered)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Description:
     """What an engine says of its data.
 

@@ -10,13 +10,14 @@ Values come first for the items of `keys`, in their order; values beyond these b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.noise import coins as keep
 from hushcount.noise.bernoulli import Bools
@@ -30,7 +31,7 @@ from hushcount.noise.tsgd import truncated_geometric
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reach:
     """What one person more or less can change in the values of a call, over the items that both runs have.
 
@@ -85,7 +86,7 @@ class Call(Protocol[T_co]):
 AnyCall: TypeAlias = Call[object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AddLaplace:
     """Values plus discrete Laplace noise: P[noise = x] proportional to exp(-rate |x|).
 
@@ -103,7 +104,7 @@ class AddLaplace:
         return self.values + discrete_laplace(_draws(self, source), self.rate)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AddGaussian:
     """Values plus discrete Gaussian noise: P[noise = x] proportional to exp(-x² / (2 variance)).
 
@@ -121,7 +122,7 @@ class AddGaussian:
         return self.values + discrete_gaussian(_draws(self, source), self.variance)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AddTruncated:
     """Values plus k-TSGD noise: discrete Laplace noise of this rate, given that it is within -bound..bound.
 
@@ -140,7 +141,7 @@ class AddTruncated:
         return self.values + truncated_geometric(_draws(self, source), self.rate, self.bound)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeepGaussian:
     """Whether weight + N(0, stddev²) exceeds the threshold; weights are values / unit.
 
@@ -161,7 +162,7 @@ class KeepGaussian:
         return keep.toss(_draws(self, source), self.values, law)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeepLaplace:
     """Whether weight + Laplace(scale) noise exceeds the threshold; weights are values / unit.
 
@@ -182,7 +183,7 @@ class KeepLaplace:
         return keep.toss(_draws(self, source), self.values, law)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeepKs:
     """Yes with the probability of the steepest keep curve (Kearns-Saul); weights are values / unit, stddev is sigma.
 
@@ -206,7 +207,7 @@ class KeepKs:
         return keep.toss(_draws(self, source), self.values, law)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeepByTable:
     """Yes with probability table[value] / 2^128, the last entry standing for all larger values.
 
@@ -224,7 +225,7 @@ class KeepByTable:
         return keep.toss_by_table(_draws(self, source), self.values, self.table)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeepByLadders:
     """Yes with the largest chance that several tables and the steepest curve give a row of values, one column each.
 
@@ -246,7 +247,7 @@ class KeepByLadders:
         return self.ladders.toss(_draws(self, source), self.values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Peel:
     """Rows by the exponential mechanism without replacement: next is row i in proportion to prior_i exp(rate value_i).
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from hushcount.errors import InvalidInput
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely, in_pieces
 from hushcount.noise.coins import KearnsSaul, most_likely
@@ -44,7 +45,7 @@ class Chances:
         return table[np.clip(weights, 0, len(table) - 1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ladders:
     """Several tables and the steepest curve: the chance of an item is the largest that any of them gives it.
 

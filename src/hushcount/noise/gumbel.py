@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, cmp_to_key
 from itertools import count
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import InvalidParameter
+from hushcount.model.frozen import frozen
 from hushcount.noise import enclosures, uniform
 from hushcount.noise.laplace import Int64s
 from hushcount.noise.source import Draws
@@ -42,7 +42,7 @@ class Priors(dict[int, Fraction]):
         return np.fromiter(self, dtype=np.int64, count=len(self)), np.array(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Candidates:
     """Integer scores; what one unit of score counts for (epsilon / range of scores); priors other than one, by row."""
 

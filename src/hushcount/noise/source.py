@@ -19,6 +19,7 @@ import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
 from hushcount.errors import InvalidParameter
+from hushcount.model.frozen import frozen
 from hushcount.model.texts import Items, SortedTexts, encoded
 from hushcount.noise import siphash
 
@@ -90,7 +91,7 @@ class NoiseSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoiseContext:
     """What a consistent answer is a function of. None of it may be left out (erratum 9).
 

@@ -24,7 +24,6 @@ at most G / (2 x²).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
@@ -33,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled import passes
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.noise import enclosures
 
@@ -49,7 +49,7 @@ _TANH_IS_ONE_FROM = 40
 _WORD = 1 << 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Curve:
     """The knots, 1/1024 apart in log-odds from zero up; the curve is odd.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.model.outcomes import Law
 from hushcount.noise.tails import EXACT_UP_TO, log_tail
@@ -53,7 +53,7 @@ def _gaussian_width(stddev: float) -> int:
     return int(np.argmax(inside >= CONFIDENCE))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownCounts:
     """Counts with noise of one law and scale that are shown only where they exceed a threshold.
 

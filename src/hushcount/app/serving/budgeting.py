@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +24,7 @@ from hushcount.errors import InvalidParameter, NotFound
 from hushcount.ledger.ledger import Account, Ask, Reservation, StoredRelease
 from hushcount.model.amounts import amount
 from hushcount.model.costs import Concentrated, Cost, Failure
+from hushcount.model.frozen import frozen
 
 # What a program does is not known here: its answers are its own, so no version and no repeat.
 _VERSION = "the program's own"
@@ -34,7 +34,7 @@ _SEAL = 16
 _HELD = "held under "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spending:
     """What a program wants to spend.
 

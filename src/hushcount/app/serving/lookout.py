@@ -10,7 +10,6 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from hushcount.app.serving.callers.tokens import ledger_of
@@ -19,6 +18,7 @@ from hushcount.app.setting import Setting
 from hushcount.app.words import room
 from hushcount.errors import HushcountError
 from hushcount.ledger.ledger import Account, Ledger
+from hushcount.model.frozen import frozen
 
 _EVERY: Final = 60.0
 # What the log calls the end of a reservation. One that is settled late has expired before.
@@ -27,7 +27,7 @@ ENDINGS: Final = tuple(ENDS.values())
 _log = logging.getLogger("hushcount.serving")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Seen:
     """What the last look saw.
 

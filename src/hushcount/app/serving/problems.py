@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hushcount import errors
 from hushcount.app.words import standard_releases
 from hushcount.model.budgets import STANDARD
+from hushcount.model.frozen import frozen
 
 _TITLES = {
     "invalid-parameter": "Something in the request cannot be used",
@@ -94,7 +95,7 @@ _PERHAPS_AFTER_READING = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Problem:
     """What went wrong, for whoever asked.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from hushcount.app.serving.data.served import Served
@@ -11,9 +11,10 @@ from hushcount.app.serving.jobs.running import Runner
 from hushcount.app.serving.setup.config import Config
 from hushcount.app.setting import Setting
 from hushcount.ledger.ledger import Ledger
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Service:
     """One worker's service. Shared by all its threads.
 

@@ -8,10 +8,10 @@ If an event was seen k times in n independent runs, then with probability at lea
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from hushcount.errors import InvalidParameter
 from hushcount.model.amounts import whole
+from hushcount.model.frozen import frozen
 
 _TINY = 1e-300
 _STEPS = 200
@@ -46,7 +46,7 @@ def upper(seen: int, runs: int, alarm: float) -> float:
     return 1.0 - lower(runs - seen, runs, alarm)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proven:
     """With confidence: an event has at least probability `likely` on one data set and at most `rare` on the other."""
 

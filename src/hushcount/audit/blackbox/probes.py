@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.audit.finding import Point
+from hushcount.model.frozen import frozen
 
 Feature: TypeAlias = Callable[[Hashable], Hashable]
 Order: TypeAlias = Literal["likely first", "large first", "small first"]
@@ -34,7 +34,7 @@ _SPARE = 4.0
 _FEWEST = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Probe:
     """A set of outputs, fixed before the runs that it is tested on.
 

@@ -8,7 +8,6 @@ about three people. The neighbours are bad cases by construction.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from hushcount.library.questions import count, estimate, top, vocab
 from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.table import find
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 
 _EPSILON = {"epsilon": "2", "delta": "0.009"}
 _RHO = {"rho": "0.7", "delta": "0.009"}
@@ -35,7 +35,7 @@ _LOOKS, _MOST_PEOPLE = 3, 64
 _QUESTIONS: dict[str, Callable[..., Release]] = {"count": count, "top": top, "vocab": vocab}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Case:
     """A mechanism with the options that it is asked with, what it then claims, and where that is compared best."""
 

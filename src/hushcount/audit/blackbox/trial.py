@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 from hushcount.audit.blackbox.bounds import Proven, proven
 from hushcount.audit.blackbox.probes import Probe, choose_probe
 from hushcount.audit.claim import Claim
 from hushcount.audit.finding import Finding, Point
+from hushcount.model.frozen import frozen
 
 # Where a claim is compared besides the trial's own epsilon.
 LEVELS = tuple(step / 4 for step in range(1, 25))
@@ -28,7 +28,7 @@ LEVELS = tuple(step / 4 for step in range(1, 25))
 FIRST_LOOK = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Trial:
     """Something to attack: two neighbours, as functions that run the subject on them once, and what it claims.
 
@@ -53,7 +53,7 @@ class Trial:
         return self.claim.curve((self.epsilon, *(level for level in LEVELS if level != self.epsilon)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TrialResult:
     """What one trial showed: the probe, the bounds, and at which epsilon it came closest to breaking the claim.
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from hushcount.audit.exact.laws import Chance, law_of
 from hushcount.errors import HushcountError
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Items
 from hushcount.model.outcomes import Outcome
 from hushcount.model.texts import SortedTexts
@@ -49,7 +50,7 @@ class DrawsOutsideHook(HushcountError):
     """A mechanism drew randomness that no call shows, so its law cannot be known and its cost cannot be checked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Path:
     """One run: what it released, how likely it is, and the calls it made with their outcomes."""
 
@@ -59,7 +60,7 @@ class Path:
     calls: tuple[tuple[AnyCall, Any], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OutputLaw:
     """The probability of each output. They add up to 1 - missing; whatever was not followed is in `missing`."""
 

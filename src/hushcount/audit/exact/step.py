@@ -28,6 +28,7 @@ from hushcount.audit.neighbours import Neighbours, Table
 from hushcount.audit.pricing import overspent, price
 from hushcount.audit.subject import Subject
 from hushcount.model.costs import Cost
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Histogram, Holdings, Incidence
 from hushcount.noise.calls import AnyCall, Peel, items_of
 
@@ -41,7 +42,7 @@ _TOO_MUCH = 1e-3
 _NOT_PRICED = {"keys", "values", "priors", "table", "ladders"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Effort:
     """How much to do for one subject, in runs, not in seconds: the verdict is then the same on every machine.
 
@@ -64,7 +65,7 @@ QUICK = Effort(runs=400, runs_on_lists=150, runs_for_a_law=500, missing=1e-6, st
 FULL = Effort(runs=5000, runs_on_lists=1500, runs_for_a_law=3000, missing=1e-7, stop_when_broken=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TwoLaws:
     """Two laws side by side: the probability of each output under either, and what is missing of the second."""
 
@@ -84,7 +85,7 @@ class TwoLaws:
         return proven
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Seen:
     """A place on the curve of a pair, beside the claim; in which direction is in the words."""
 

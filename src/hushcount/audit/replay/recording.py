@@ -12,7 +12,7 @@ decides it (`alone`); where a threshold outside the call does, the exact step lo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from hushcount.audit.pricing import shown_alone
 from hushcount.errors import HushcountError
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.model.texts import SortedTexts, objects
@@ -47,7 +48,7 @@ class Novel(HushcountError):
         super().__init__("an item that only one of the runs has must be hidden")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recorded:
     """One draw of a run: the call and its outcome."""
 
@@ -55,7 +56,7 @@ class Recorded:
     outcome: npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Move:
     """How far the values of a call moved in one of the measures of its reach; in "l2" both numbers are squares."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hushcount.audit.finding import Finding, Point, Step
+from hushcount.model.frozen import frozen
 
 _WIDTH, _HEIGHT = 420, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 50
@@ -18,7 +18,7 @@ _MOST_MARKS = 14
 _LINES: dict[Step, str] = {"exact": "", "replay": "2 4", "black box": "7 4", "system": ""}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Frame:
     """Where epsilon and delta are on the paper: epsilon on a plain scale, delta on a logarithmic one."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from hushcount.audit.finding import Finding, Point, Step
+from hushcount.model.frozen import frozen
 
 STEPS: tuple[Step, ...] = ("exact", "replay", "black box")
 
@@ -44,7 +45,7 @@ BLIND_SPOTS: tuple[tuple[str, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TwinVerdict:
     """A broken twin and what became of it.
 
@@ -63,7 +64,7 @@ class TwinVerdict:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Report:
     """What an audit found.
 

@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +13,7 @@ from hushcount.audit.finding import Finding
 from hushcount.audit.system.names import write_table
 from hushcount.audit.system.product import ITEM, PERSON, WORDS, Product, workspace
 from hushcount.errors import HushcountError
+from hushcount.model.frozen import frozen
 
 _Rows: TypeAlias = list[list[str]]
 _HEAD = (PERSON, ITEM, WORDS)
@@ -21,7 +21,7 @@ _ROWS: _Rows = [[f"person-{number:03d}", f"item-{number % 5}", f"{number % 7}"] 
 _OPTIONS: Mapping[str, Any] = {"rho": "0.01", "ledger": False}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Store:
     """A kind of place for rows: writes them, and gives what is asked."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from hushcount.audit.system.names import look_at_names
 from hushcount.audit.system.product import Product, spent, workspace, write_csv
 from hushcount.audit.system.timing import look_at_time
 from hushcount.mechanisms.table import MECHANISMS
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Question
 
 # All checks together: the probability that sound software is called broken. Each states its own share where its bound
@@ -46,7 +47,7 @@ class Look(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SystemCheck:
     """A check under the name that its findings carry."""
 

@@ -14,7 +14,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ from hushcount.app.catalog import report
 from hushcount.audit.finding import Finding
 from hushcount.audit.system.product import ITEM, PERSON, WORDS, Product, opened, workspace
 from hushcount.errors import HushcountError, OtherPerson, SeveralDatasets
+from hushcount.model.frozen import frozen
 
 # What a way makes: something that can be asked, from the file that was asked first.
 Made: TypeAlias = Callable[[Path], object]
@@ -31,7 +31,7 @@ _HEAD = (PERSON, ITEM, WORDS)
 _PRICE: Mapping[str, Any] = {"rho": "1e-4", "fresh": True}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Naming:
     """A way to name the data.
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, cast
 
@@ -23,6 +23,7 @@ from hushcount.app.wiring import make_setting, open_engine
 from hushcount.engines.engine import Engine
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.model.frozen import frozen
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Counts, Histogram, Incidence
 from hushcount.model.outcomes import Outcome
@@ -64,7 +65,7 @@ class Asks(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Said:
     """What a command of the command line said."""
 
@@ -134,7 +135,7 @@ def draw(mechanism: Mechanism, histogram: Histogram, plan: Plan) -> Outcome:
     return mechanism.run(histogram, plan, SystemSource())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Product:
     """The parts of the product that the checks use; the installed ones unless a twin says otherwise."""
 
@@ -143,7 +144,7 @@ class Product:
     draw: Callable[[Mechanism, Histogram, Plan], Outcome] = draw
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pinned:
     """An engine whose data always has the same version: so that two orders of the same rows meet the same noise.
 

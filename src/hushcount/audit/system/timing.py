@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import math
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from hushcount.mechanisms.mechanism import Mechanism
 from hushcount.mechanisms.table import MECHANISMS
 from hushcount.model.budgets import rho_budget
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 
@@ -38,7 +38,7 @@ _LARGE, _CERTAIN = 0.25, 6.0
 TIME_FALSE_ALARM = 1e-7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Seen:
     """A correlation, what of, from how many releases."""
 

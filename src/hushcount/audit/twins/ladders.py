@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,13 +18,14 @@ from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.ladder import LadderPlan, plan_ladder, run_ladder
 from hushcount.model.budgets import rho_budget
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import LengthWeights, SummedItems
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import KeepByLadders, KeepByTable
 from hushcount.noise.source import NoiseSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OtherLengths:
     """An incidence in which the first column goes by a list that is one item shorter than it is."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from hushcount.ledger.ledger import Account, Ask, Ledger, StoredRelease
 from hushcount.ledger.limits import rho_limit
 from hushcount.ledger.sqlite import found_sqlite
 from hushcount.model.costs import Concentrated, Cost
+from hushcount.model.frozen import frozen
 from hushcount.model.identities import Sighting
 
 _LIMIT, _EACH = Decimal(1), Decimal("0.6")
@@ -114,7 +115,7 @@ def look_at_two_owners(till: Till, folder: Path) -> tuple[str, str]:
     return wrong, "a question that somebody else has asked before"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LedgerTwin:
     """A till with one mistake, and how it is attacked.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -25,6 +25,7 @@ from hushcount.mechanisms.topk.unknown_domain import UnknownGumbelPlan, run_unkn
 from hushcount.model.budgets import epsilon_budget
 from hushcount.model.costs import Cost, Failure
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AnyCall, Peel
@@ -162,7 +163,7 @@ def _floored_gumbel(low: float, width: float) -> float:
     return math.exp(-math.exp(-low - width)) - math.exp(-math.exp(-low))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Replaced(Neighbours):
     """Neighbours of which the second has another person in the place of the first one's."""
 

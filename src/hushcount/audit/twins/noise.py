@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -27,6 +27,7 @@ from hushcount.mechanisms.selection.union import plan_union, run_union
 from hushcount.mechanisms.topk.known_domain import known_gumbel_at, run_known_gumbel
 from hushcount.model.budgets import epsilon_budget, rho_budget
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram, Int64s
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddLaplace, Call, Reach
@@ -100,7 +101,7 @@ def outside_hook(data: Histogram, plan: Any, noise: NoiseSource) -> Outcome:  # 
     return run_known_laplace(data, plan, _Bypassing(noise, with_less_noise))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AddFloatLaplace:
     """Values plus Laplace noise in doubles: which doubles can come out depends on the value (Mironov 2012)."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -20,13 +20,14 @@ from hushcount.engines.engine import Engine
 from hushcount.errors import HushcountError, UnreadableSource
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.mechanism import Mechanism
+from hushcount.model.frozen import frozen
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.model.queries import Question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SystemTwin:
     """A broken product: its name, the erratum or rule that it breaks, what is wrong, the check that must catch it."""
 
@@ -88,7 +89,7 @@ def _ask_and_pay_again(
     return release
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Misnamed:
     """An engine that is known by the name that was typed, and by nothing else: as data was known once.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hushcount.audit.exact.step import QUICK, Effort, exact
 from hushcount.audit.finding import Finding, Step
@@ -13,9 +13,10 @@ from hushcount.audit.subject import Run, Subject
 from hushcount.mechanisms.calibration import Plan
 from hushcount.mechanisms.table import find
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Twin:
     """A mechanism with one mistake.
 
@@ -62,7 +63,7 @@ _THOROUGH = Effort(runs=3000, runs_on_lists=1000, runs_for_a_law=2000, missing=1
 _LOOKS: dict[Step, Callable[..., Finding]] = {"exact": _exactly, "replay": replay}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Original:
     """A sound mechanism with a small plan and a few neighbours; twins are made of it by changing a part."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from hushcount.engines.incidence import MemoryIncidence
 from hushcount.mechanisms.selection.sips import SipsPlan
 from hushcount.mechanisms.selection.union import UnionPlan, run_union
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Bound, UniformWeights, UserLists, WeightedHistogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
@@ -26,7 +27,7 @@ People: TypeAlias = list[list[str]]
 Weigh: TypeAlias = Callable[[MemoryIncidence, Bound], WeightedHistogram]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Weighed:
     """An incidence whose weights are those of another weighting."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +11,12 @@ import numpy as np
 from hushcount.engines.duckdb.arrow import Column, batches
 from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.sources import Source
+from hushcount.model.frozen import frozen
 
 _Cursor: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cursor:
     """A connection of one question alone: its temporary tables are seen by nobody else, and go with it."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,12 @@ from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.pairs import NUMBER_BITS, count_pairs, split_rows
 from hushcount.engines.portions import Portion, Users
 from hushcount.engines.stored import StoredPortions
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import SortedTexts, Texts, edges_of, encoded, in_order
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Encoded:
     """Rows as integers, to be read once: by `counts` or by `incidence`.
 

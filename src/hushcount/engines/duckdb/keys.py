@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from hushcount.compiled.texts import Int32s
 from hushcount.engines.pairs import NUMBER_BITS
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import edges_of
 
@@ -19,7 +19,7 @@ from hushcount.model.texts import edges_of
 _FILES = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Room:
     """What may be held at a time.
 

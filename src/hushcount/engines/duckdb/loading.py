@@ -15,7 +15,6 @@ PostgreSQL by psycopg, both as text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,6 +26,7 @@ from hushcount.engines.duckdb.servers import copy_postgres
 from hushcount.engines.duckdb.sql import DuckDBColumn, Typed, quoted, spelled
 from hushcount.engines.files import Copies, HeldFiles, StampedFiles
 from hushcount.engines.sources import DatabaseTable, Files, Frame, ServerTable, Source, choose_table, table_place
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Description
 
 _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
@@ -35,7 +35,7 @@ _Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported on
 _LONGEST_ROW = 2**26
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Copying:
     """Where copies go.
 
@@ -52,7 +52,7 @@ class Copying:
         return copy_files(files, self.folder) if self.kept is None else kept_copies(files, self.kept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Loaded:
     """A source that can be read.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hushcount.engines.duckdb.parts import item_sql
 from hushcount.engines.duckdb.sql import Typed, filter_sql, quoted, text_sql
 from hushcount.engines.text import grams_sql, words_sql
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Selection, TextItems, TupleItems
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SelectedRows:
     """SQL that yields the columns person and item, both present, and its parameters.
 

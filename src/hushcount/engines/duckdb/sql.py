@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from hushcount.engines.columns import FALSE, MOMENT, NUMBER, TRUE, Reading
 from hushcount.engines.filters.filter import Comparison, literal_as, reading_of
 from hushcount.model.columns import Column, Kind
 from hushcount.model.conditions import Among, Between, Compare, Condition, Joined, Like, Missing, Not, literals
+from hushcount.model.frozen import frozen
 
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), "integer"),
@@ -35,7 +35,7 @@ _CASTS: dict[Reading, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DuckDBColumn:
     """A column as DuckDB has it. The name of its type is never shown: it may hold labels and names of fields."""
 

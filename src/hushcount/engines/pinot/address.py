@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from hushcount.errors import InvalidParameter
+from hushcount.model.frozen import frozen
 
 _EXAMPLE = "such as pinot://broker:8099/events?controller=controller:9000"
 _BROKER_PORT, _CONTROLLER_PORT = 8099, 9000
@@ -27,7 +27,7 @@ _OFFLINE = "_OFFLINE"
 _TIMEOUT = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Machine:
     """A host and a port, whether it speaks TLS, and what runs there, for messages."""
 
@@ -51,7 +51,7 @@ def _is_here(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Address:
     """A table and the way to it.
 

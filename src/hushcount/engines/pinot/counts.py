@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,14 @@ import numpy as np
 from hushcount.engines.columns import text_of
 from hushcount.engines.pinot.complete import Row
 from hushcount.engines.pinot.table import PeopleByItem, Table
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram, Int64s, Items, Shown
 
 if TYPE_CHECKING:
     from hushcount.model.inputs import Counts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PinotCounts:
     """All items of a question; None where no row can pass its filter."""
 

@@ -9,11 +9,11 @@ for them is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from hushcount.errors import InvalidInput
 from hushcount.model.columns import Column, Kind
+from hushcount.model.frozen import frozen
 
 _KINDS: dict[str, Kind] = {
     "STRING": "text",
@@ -28,7 +28,7 @@ _FIELDS = ("dimensionFieldSpecs", "metricFieldSpecs", "dateTimeFieldSpecs", "com
 _UNSPEAKABLE = {"\\", "\n", "\r", "\0"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PinotColumn:
     """A column.
 

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -20,12 +19,13 @@ from hushcount.engines.pinot.complete import check_loaded, check_online, check_t
 from hushcount.engines.pinot.schema import PinotColumn, read_schema
 from hushcount.engines.pinot.web import Sent, Web, WebAnswer, WebRequest
 from hushcount.errors import HushcountError, StoreFailed, StoreTimeout
+from hushcount.model.frozen import frozen
 
 _PARTS = ("", "/schema", "/idealstate", "/externalview")
 _TIMES = ("segment.creation.time", "segment.push.time", "segment.refresh.time")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Segment:
     """One segment: its name, the checksum of what it holds, its number of rows, and when it was made and pushed."""
 
@@ -35,7 +35,7 @@ class Segment:
     times: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class State:
     """A table as all machines agree on it, its segments in the order of their names."""
 
@@ -55,7 +55,7 @@ class State:
         return f"pinot-{hashlib.sha256(json.dumps([crcs, columns]).encode()).hexdigest()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TableLook:
     """A look at the table that is under way: everybody who is known was asked, and nobody's answer was read.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 from hushcount.engines.pinot import complete
@@ -20,13 +19,14 @@ from hushcount.engines.pinot.sql import Truth, all_of, among, quoted, spelled
 from hushcount.engines.pinot.state import Segment
 from hushcount.engines.pinot.watch import TableWatch
 from hushcount.engines.pinot.web import Web, WebRequest
+from hushcount.model.frozen import frozen
 
 # Items of a list that one statement names, and rows that one page has at most.
 LISTED: Final = 1000
 PAGE: Final = 250_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PeopleByItem:
     """What is counted: people (a column) for each item (another), in the rows of a filter that some may pass."""
 
@@ -35,7 +35,7 @@ class PeopleByItem:
     where: Truth
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Groups:
     """Items as Pinot writes them, each with its number of people, and how many items there are in all."""
 

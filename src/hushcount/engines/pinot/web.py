@@ -20,6 +20,7 @@ from typing import Any, Final
 from hushcount.engines.pinot.address import Address, Machine
 from hushcount.engines.pinot.wire import Garbled, HttpWire
 from hushcount.errors import StoreFailed, StoreTimeout, UnreadableSource
+from hushcount.model.frozen import frozen
 
 _DENIED = (401, 403)
 _FINE, _UNKNOWN = 200, 404
@@ -30,7 +31,7 @@ _MUCH = 1_000_000
 _UNREACHED = (OSError, Garbled, UnicodeError, OverflowError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WebRequest:
     """What is asked of whom; with a body it is posted."""
 
@@ -39,7 +40,7 @@ class WebRequest:
     body: object = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WebAnswer:
     """What a machine said, JSON or None if it knows nothing of what was asked; or why there is nothing."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from hushcount.engines.spark.lists import listed_items
 from hushcount.engines.spark.session import attempt, mapped
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram, Int64s, Items, Shown, SummedItems, WeightedHistogram
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where
 _Batch: TypeAlias = Any  # pyarrow.RecordBatch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SparkCounts:
     """Items and counts in a DataFrame of the columns item and value, each item once. Always complete."""
 
@@ -50,7 +51,7 @@ class SparkCounts:
         return Histogram(items=items[:top], counts=counts[:top], complete=len(items) <= top)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SparkWeights:
     """Items and weights in a DataFrame of the columns item and value, each item once."""
 
@@ -69,7 +70,7 @@ class SparkWeights:
         return _collected(self.name, mapped(self.frame, _by_block(apply), "item string, value bigint"))[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SparkSums:
     """Items and sums in a DataFrame of the column item and one column for each sum, each item once."""
 

@@ -13,12 +13,12 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from hushcount.engines.files import HeldFiles, opened
 from hushcount.engines.spark.session import Session, literal_path, mapped
+from hushcount.model.frozen import frozen
 
 _Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
 _Batch: TypeAlias = Any  # pyarrow.RecordBatch
@@ -29,7 +29,7 @@ _Maker: TypeAlias = Callable[[list[_Object]], _Batch]
 _BLOCK = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Objects:
     """Files of JSON: those with one object in each line, and those with one array of objects."""
 

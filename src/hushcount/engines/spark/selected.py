@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ from hushcount.engines.text import grams
 from hushcount.model import columns as model
 from hushcount.model.columns import Kind
 from hushcount.model.conditions import Among, Between, Compare, Condition, Joined, Like, Missing, Not, literals
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Selection, TextItems, TupleItems
 from hushcount.model.tuples import join
 
@@ -41,7 +41,7 @@ _KINDS: dict[str, Kind] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SparkColumn:
     """A column as Spark has it. The name of its type is never shown: it may hold names of fields.
 

@@ -7,7 +7,6 @@ before and after: what `engines.files` says of files that are read by name holds
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ from hushcount.engines.spark.objects import Objects, find_objects, read_columns
 from hushcount.engines.spark.selected import SparkColumn, columns_of, numbered
 from hushcount.engines.spark.session import Session, attempt, literal_path, open_session
 from hushcount.errors import InvalidInput, InvalidParameter, UnreadableSource
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Description
 
 Frame: TypeAlias = Any  # pyspark.sql.DataFrame; pyspark is imported only where it is used
@@ -27,7 +27,7 @@ _NOTHING = "\x00\x01missing\x00"
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SparkSource:
     """Data that Spark can read.
 

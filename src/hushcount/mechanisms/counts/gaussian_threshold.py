@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +16,7 @@ from hushcount.mechanisms.released import past_threshold, release_counts
 from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, DiscreteGaussian, Failure
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
@@ -27,7 +27,7 @@ from hushcount.noise.source import NoiseSource
 _WIDE = 2.0**14
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GaussianThresholdPlan:
     """Discrete Gaussian noise of this standard deviation on every count; counts above the threshold are shown."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,6 +14,7 @@ from hushcount.model.amounts import charge, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, DiscreteGaussian, Pure
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, AddLaplace, Reach
@@ -22,7 +23,7 @@ from hushcount.noise.laplace import require_rate
 from hushcount.noise.source import NoiseSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownLaplacePlan:
     """Noise of scale cap/epsilon on each count; a person is in at most max_items counts."""
 
@@ -110,7 +111,7 @@ KNOWN_LAPLACE = Mechanism(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownGaussianPlan:
     """Discrete Gaussian noise of this standard deviation on each count; a person is in at most max_items counts."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +12,7 @@ from hushcount.mechanisms.calibration import root_below
 from hushcount.mechanisms.counts.ntm_shape import Shape
 from hushcount.model.amounts import allow, share
 from hushcount.model.costs import BoundedRange, Cost
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Clip, Int64s
 from hushcount.noise.calls import Peel, Reach
 
@@ -20,7 +20,7 @@ from hushcount.noise.calls import Peel, Reach
 UNIT = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ladder:
     """How candidates follow one another, from the one under which nobody is clipped to ever rougher ones.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -23,6 +22,7 @@ from hushcount.mechanisms.counts.purse import Purse
 from hushcount.mechanisms.selection.union import name_items
 from hushcount.model.amounts import charge
 from hushcount.model.costs import Cost, DiscreteGaussian
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Bound, Clip, Incidence, Int64s, Items, UniformWeights
 from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import NoiseSource
@@ -33,7 +33,7 @@ _LEAST_MEAN = 1.5
 _FINEST = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Group:
     """What one round named, and the mean count of it, as far as it was released."""
 
@@ -41,7 +41,7 @@ class Group:
     mean: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Measured:
     """Noisy counts of some items under a clip.
 
@@ -64,7 +64,7 @@ class Measured:
     lost_stddev: float | Floats = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Course:
     """A run under way."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from hushcount.accounting.normal import tail
 from hushcount.mechanisms.counts.ntm_course import Measured
 from hushcount.mechanisms.counts.ntm_shape import Floats
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s, Items
 
 Numbers = TypeVar("Numbers", Floats, Int64s)
@@ -26,7 +27,7 @@ _STEP, _LAST = 0.01, 4.0
 _FAR, _FARTHER = 5.0, 11.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Estimates:
     """Counts of items, largest first, equal ones by item: whole numbers, the deviation of their noise, their ends.
 

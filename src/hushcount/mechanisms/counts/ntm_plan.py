@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,6 +14,7 @@ from hushcount.mechanisms.selection.union import Primitive, UnionPlan, plan_unio
 from hushcount.model.amounts import share
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Concentrated, Cost, Failure
+from hushcount.model.frozen import frozen
 from hushcount.noise.gaussian import require_variance
 
 # As many items of each person are weighed as hardly anybody has: bounding costs names, and weights need some bound.
@@ -27,7 +28,7 @@ _LEAST = Decimal("1e-9")
 _ASKED_KAPPA, _ASKED_BAR, _ASKED_WORTH = 2.9, 1.5, 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Shares:
     """Shares of rho; what they leave is for the final counts. Delta goes to the names, in the proportion of `names`.
 
@@ -58,7 +59,7 @@ class Shares:
     losses: tuple[Fraction, Fraction] = (Fraction(4, 1000), Fraction(26, 1000))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NtmPlan:
     """Amounts of rho for each step, the naming rounds, and what the counts aim at.
 
@@ -119,7 +120,7 @@ class NtmPlan:
         return Fraction(self.rough or self.rho) / 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settings:
     """What of a plan is not a share of the budget; see `NtmPlan`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
@@ -11,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Clip, Int64s, Items, Ranked
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -21,7 +21,7 @@ _POWER = 0.75
 _BITS_OF_SQUARES, _BITS_OF_VARIANCE = 61, 62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Shape:
     """Released items by predicted count, largest first, and the integers A that stand for them.
 

@@ -21,6 +21,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
@@ -38,7 +39,7 @@ _ROWS = 10_000
 _MARGIN, _ASKED = 1.5, 2.3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PcrPlan:
     """Parameters of PCR Algorithm 2: first epsilon, delta of a selection, rows to choose from, wanted error."""
 
@@ -111,7 +112,7 @@ def clamped_stddev(plan: PcrPlan, epsilon: Decimal) -> float:
     return max(wanted, 2 / float(epsilon) * (1 + 1e-15))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Level:
     """What every step of a level has in common: epsilon, the odds of bottom, the noise of a count, what it costs."""
 

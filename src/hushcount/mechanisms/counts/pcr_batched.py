@@ -21,6 +21,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram, Int64s, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
@@ -40,7 +41,7 @@ _MARGIN = 1.7
 _ASKED = 2.3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BatchedPlan:
     """First epsilon, delta of a level, rows to choose from, wanted error."""
 
@@ -119,7 +120,7 @@ def narrower(asked: float) -> float:
     return asked * _MARGIN / _ASKED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Peeled:
     """Counts that were picked one after another: their items, values and noise, and the cut-off of the last level."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from hushcount.errors import InvalidParameter
@@ -15,6 +15,7 @@ from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost, DiscreteGaussian
 from hushcount.model.expectations import Expectation
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Bound, Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddGaussian, Reach
@@ -22,7 +23,7 @@ from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PlumePlan:
     """A weighted-Gaussian selection, then noise on bounded counts; rows below `least` are dropped."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ from hushcount.model.amounts import charge, share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.expectations import Expectation
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Histogram, Int64s, Items, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import enclosures
@@ -29,7 +30,7 @@ from hushcount.noise.tsgd import require_truncation
 MOST_ITEMS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TsgdPlan:
     """Noise on -bound..bound with rate epsilon; counts above the bound are shown.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -18,6 +17,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import AddLaplace, Reach
@@ -28,7 +28,7 @@ from hushcount.noise.source import NoiseSource
 UNKNOWN_ROWS = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UnknownLaplacePlan:
     """Noise of scale cap max_items / epsilon; bottom stands `offset` above the boundary count plus cap."""
 

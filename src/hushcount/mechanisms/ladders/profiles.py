@@ -8,7 +8,8 @@ keep probabilities is as private as each (`tables`), so several are tried at onc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from hushcount.model.frozen import frozen
 
 # Every profile gives so much for the longest list: fine enough that rounding down costs little.
 _LEAST_WEIGHT = 16
@@ -18,7 +19,7 @@ _REFERENCE = 100
 _FLAT_UP_TO = (1, 10, 30)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Profile:
     """What a person with d items adds to each: `weights[d - 1]`. Positive, and never more for a longer list."""
 

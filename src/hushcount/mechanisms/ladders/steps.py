@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hushcount.mechanisms.ladders.certificate import OUTWARDS, Floats, excess
+from hushcount.model.frozen import frozen
 
 # Points under U are so far apart, in the logarithm of the odds, around a half and further out: lines between them lose
 # about half a thousandth of a step.
@@ -28,7 +28,7 @@ _NEAR, _APART, _FAR_APART = 4.0, 0.05, 0.3
 _ENOUGH, _AIM, _SEARCHES = 0.9995, 0.9998, 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Allowance:
     """What a person may spend on one item: D_a <= rho a for orders up to `cap`, and delta. Rounded down."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from hushcount.model.amounts import float_above, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import EVERY_ORDER, Concentrated, Cost, Failure, Truncated
 from hushcount.model.expectations import Expectation
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Bound, Incidence, Items, LengthWeights, SummedItems
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import KeepByLadders, Reach
@@ -33,7 +34,7 @@ _SHORT = 3
 _UNIT = 1 << 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LadderRound:
     """One round: what people add to their items in each column, by how many they hold, and what comes of the sums.
 
@@ -56,7 +57,7 @@ class LadderRound:
     cost: Cost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LadderPlan:
     """One round after the other; later ones have more budget and a lower threshold."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -19,6 +18,7 @@ from hushcount.model.amounts import share, whole
 from hushcount.model.budgets import Budget
 from hushcount.model.costs import Approximate, Cost
 from hushcount.model.expectations import Expectation
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Histogram, Shown
 from hushcount.model.outcomes import Outcome
 from hushcount.noise import enclosures
@@ -30,7 +30,7 @@ MOST_ITEMS = 3
 _LONGEST = 1 << 22
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OptimalPlan:
     """(epsilon, delta) for each of a person's items, and the table of keep probabilities in units of 2^-128."""
 

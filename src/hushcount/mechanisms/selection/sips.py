@@ -5,7 +5,6 @@ As printed, with Gaussian noise, and as `sips-ks` with the steepest keep curve.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -19,12 +18,13 @@ from hushcount.model.amounts import positive, share, whole
 from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import Cost
 from hushcount.model.expectations import Expectation
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Incidence
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.source import NoiseSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SipsPlan:
     """One plan of the weighted mechanism for each round; later rounds have more budget and a lower threshold."""
 

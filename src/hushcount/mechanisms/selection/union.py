@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias, assert_never
 
@@ -24,6 +23,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import Concentrated, Cost, Failure, Gaussian, Pure
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Bound, Incidence, Items, UniformWeights, WeightedHistogram, Weights
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.bernoulli import Bools
@@ -43,7 +43,7 @@ _POLICY_MARGIN = {"laplace": 5.0, "gaussian": 3.0, "ks": 2.0}
 _GRID_STEP = 2.0**-30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UnionPlan:
     """Calibrated parameters; noise and thresholds in units of weight one, the sensitivity of every weighting here."""
 

@@ -19,6 +19,7 @@ from hushcount.model.budgets import Budget, RhoBudget
 from hushcount.model.costs import BoundedRange, Concentrated, Cost, DiscreteGaussian, Failure
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Bound, Holdings, Int64s, Items, UniformWeights
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import Peel, Reach
@@ -47,7 +48,7 @@ _FAR = 2.0**61
 _HARDLY_LESS = 1 - Fraction(1, 2**40)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HybridPlan:
     """Up to k selections and k counts at epsilon each; what is left of rho for names, for naming and choosing.
 

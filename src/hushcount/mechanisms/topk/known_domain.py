@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -16,6 +15,7 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import BoundedRange, Cost, DiscreteGaussian
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Counts, Items
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.calls import Peel, Reach
@@ -23,7 +23,7 @@ from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownGumbelPlan:
     """k selections at epsilon and, if counts are wanted, k counts at the same cost each."""
 

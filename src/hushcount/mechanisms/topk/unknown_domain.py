@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,13 +17,14 @@ from hushcount.model.budgets import Budget
 from hushcount.model.costs import Cost, Failure
 from hushcount.model.expectations import Expectation
 from hushcount.model.facts import Facts
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Histogram
 from hushcount.model.outcomes import Outcome
 from hushcount.noise.gaussian import require_variance
 from hushcount.noise.source import NoiseSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UnknownGumbelPlan:
     """Up to k selections and k counts and one choice of the threshold's place, at epsilon each; delta for the call."""
 

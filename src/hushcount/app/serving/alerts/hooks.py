@@ -17,9 +17,11 @@ import threading
 import time
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.client import HTTPException
 from typing import Any
+
+from hushcount.model.frozen import frozen
 
 _TAKEN = range(200, 300)
 
@@ -32,7 +34,7 @@ class _Straight(urllib.request.HTTPRedirectHandler):
         del given, named
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Hook:
     """Where alerts go.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -14,6 +13,7 @@ from hushcount.app.serving.owners.saved import KIND as QUESTION
 from hushcount.app.serving.owners.wishes import KIND as WISH
 from hushcount.app.serving.problems import Problem
 from hushcount.ledger.ledger import SERVICE, Account, Balance, Entry, Ledger
+from hushcount.model.frozen import frozen
 
 _STEPS: Final = (100, 80, 50)
 # Mechanisms use a hair less than was planned for them: what is less than a thousandth away from a step has reached it.
@@ -25,7 +25,7 @@ _PAGE, _MOST_PAGES = 100, 20
 _LONGEST = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Notice:
     """One thing that somebody should know.
 

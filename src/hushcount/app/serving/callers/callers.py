@@ -5,13 +5,13 @@ Whoever has no role sees nothing: to them what they may not see and what is not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from hushcount.app.serving.callers.tokens import Scope, Token, ledger_of
 from hushcount.app.setting import Setting
 from hushcount.errors import NotFound, NotPermitted
 from hushcount.ledger.ledger import Role
+from hushcount.model.frozen import frozen
 
 # A role may be given to everybody in a group that an issuer or a proxy names: to this and the group's name.
 GROUP = "group:"
@@ -27,7 +27,7 @@ _NARROWED: dict[Scope, dict[Role, Role]] = {
 _STRONGEST: tuple[Role, ...] = ("owner", "auditor", "analyst", "program", "reader")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Caller:
     """Who is on the line.
 

@@ -15,7 +15,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime, timedelta
 from urllib.parse import quote, urlencode
 
@@ -24,13 +24,14 @@ from hushcount.app.serving.callers.issuers import Issuer, fetch
 from hushcount.app.serving.callers.signing import by_claims
 from hushcount.app.serving.setup.keyfiles import read_password
 from hushcount.errors import NotSignedIn
+from hushcount.model.frozen import frozen
 from hushcount.noise.source import new_secret
 
 LIFE = timedelta(minutes=10)
 _AGAIN = "Sign in again from the start. Nothing was charged."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Redirect:
     """One way there and back.
 

@@ -7,7 +7,6 @@ do not send, so that it is in no log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hushcount.app.serving.callers import passes
@@ -17,6 +16,7 @@ from hushcount.app.setting import Setting
 from hushcount.errors import InvalidParameter, NotSignedIn, Outdated
 from hushcount.ledger.ledger import EVERY, ROLES, SERVICE, Role
 from hushcount.ledger.names import named
+from hushcount.model.frozen import frozen
 
 PREFIX = "hushinvite_"
 KIND, LETTER = "invitation", "i"
@@ -27,7 +27,7 @@ _REFUSED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Invitation:
     """An invitation with its text, which is shown this once.
 

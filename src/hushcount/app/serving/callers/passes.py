@@ -12,8 +12,9 @@ import hashlib
 import hmac
 import re
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hushcount.model.frozen import frozen
 from hushcount.noise.source import new_secret
 
 _ID_BYTES = 10
@@ -21,7 +22,7 @@ _ID, _SECRET, _CHECK = 16, 52, 7
 _FORM = re.compile(rf"[a-z2-7]{{{_ID + _SECRET + _CHECK}}}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pass:
     """A new pass: its id, which may be shown, and its text, which is handed over once."""
 

@@ -27,6 +27,7 @@ from hushcount.app.serving.setup.config import Config, Network, Proxy, address_o
 from hushcount.app.serving.setup.keyfiles import read_password
 from hushcount.app.setting import Setting
 from hushcount.errors import InvalidParameter, NotPermitted, NotSignedIn, TooManyRequests
+from hushcount.model.frozen import frozen
 
 # So many failed attempts of an address within so many seconds; a script with an old token is told soon, not at once.
 MOST_FAILURES = 20
@@ -39,7 +40,7 @@ _READING = ("GET", "HEAD")
 _HOW = "Send 'Authorization: Bearer TOKEN', or sign in where your owners say. Nothing was charged."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Knock:
     """What is known of a call before anybody is believed.
 
@@ -102,7 +103,7 @@ class Attempts:
         return [moment for moment in self._failed.get(address, ()) if moment > since]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Door:
     """What signing in remembers from call to call, once for each worker.
 

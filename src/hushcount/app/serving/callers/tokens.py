@@ -7,7 +7,6 @@ held in the same transaction as every other account.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -18,6 +17,7 @@ from hushcount.errors import InvalidParameter, NotFound, NotPermitted, NotSigned
 from hushcount.ledger.ledger import EVERY, Account, Ledger
 from hushcount.ledger.names import named
 from hushcount.ledger.records import Record
+from hushcount.model.frozen import frozen
 
 Scope: TypeAlias = Literal["read", "ask", "manage", "program"]
 SCOPES: tuple[str, ...] = get_args(Scope)
@@ -28,7 +28,7 @@ LONGEST_LIFE = timedelta(days=366)
 _MOST_TOKENS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Token:
     """A token as it may be shown.
 
@@ -60,7 +60,7 @@ class Token:
         return "manage" in self.scopes and self.datasets is None and self.cap is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WantedToken:
     """A token as somebody wants it; see `Token`."""
 
@@ -71,7 +71,7 @@ class WantedToken:
     cap: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NewToken:
     """A new token with its text, which is shown this once."""
 

@@ -8,7 +8,7 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -18,6 +18,7 @@ from hushcount.app.serving.setup.config import DatasetConfig, StoreConfig
 from hushcount.app.serving.setup.pinot import address_of
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.ledger.records import Records
+from hushcount.model.frozen import frozen
 
 OFFER = "offer"
 # What a system takes for a path and for a name in it, in bytes: one that is longer is no file.
@@ -25,7 +26,7 @@ _LONGEST, _LONGEST_PART = 3_000, 255
 _PAGE = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Offer:
     """One data set as it is served.
 

@@ -20,6 +20,7 @@ from hushcount.app.serving.data.stamps import Stamp
 from hushcount.app.serving.data.urgency import give_way
 from hushcount.engines.engine import Distributed, Engine
 from hushcount.errors import StoreFailed, StoreIncomplete, StoreTimeout, UnreadableSource
+from hushcount.model.frozen import frozen
 
 # Data that changes again whenever it was opened is given up after so many times.
 _TRIES = 3
@@ -51,7 +52,7 @@ class Held:
         self.distributed = isinstance(self.engine, Distributed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Access:
     """How the data of an offer is reached.
 

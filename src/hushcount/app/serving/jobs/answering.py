@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -38,6 +38,7 @@ from hushcount.errors import (
 from hushcount.ledger.jobs import Ending, Job
 from hushcount.ledger.ledger import Ledger
 from hushcount.model.budgets import STANDARD
+from hushcount.model.frozen import frozen
 
 # How often a store that failed is asked again, while its reservation is held anyway.
 _TRIES = 3
@@ -46,7 +47,7 @@ _HALF_A_DIGIT = Decimal("5e-7")
 _log = logging.getLogger("hushcount.serving")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Means:
     """What every question of a worker needs.
 
@@ -77,7 +78,7 @@ class Means:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WorkerLine:
     """The line between a job and its worker: how far it is, whether it should stop, whether the worker must leave."""
 

@@ -6,7 +6,7 @@ Nothing here reads a value of the data, and nothing is charged.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from hushcount.accounting import zcdp
@@ -24,6 +24,7 @@ from hushcount.ledger.ledger import Ask
 from hushcount.model.amounts import amount
 from hushcount.model.budgets import PRESETS, rho_budget
 from hushcount.model.conditions import terms_of
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Verb
 
 # What a caller may say of a question. Where the data is, who pays and how it is kept are the service's to know.
@@ -52,7 +53,7 @@ ASKABLE = frozenset(
 _MOST_TERMS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Wanted:
     """One question of one caller about one data set, checked against all that is public.
 

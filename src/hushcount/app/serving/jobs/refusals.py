@@ -8,7 +8,6 @@ hidden; nothing that follows from such an account, neither what is left nor what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +19,7 @@ from hushcount.app.words import in_releases, room, standard_releases
 from hushcount.errors import BudgetExhausted
 from hushcount.ledger.jobs import Jobs
 from hushcount.ledger.ledger import Balance, Owned, Refusal, Spender, Variant
+from hushcount.model.frozen import frozen
 
 _WORDS = {
     "analyst": "your own budget",
@@ -32,7 +32,7 @@ _SHARED = "a budget that is shared with others"
 _LITTLE = 0.001
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Short:
     """An account that does not have it: in words, and how many standard releases are left; None if others share it."""
 
@@ -40,7 +40,7 @@ class Short:
     left: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Told:
     """A refusal, as far as one caller may know of it.
 

@@ -22,6 +22,7 @@ from hushcount.app.serving.jobs.commons import Commons
 from hushcount.app.serving.setup.config import StoreConfig
 from hushcount.errors import HushcountError, LedgerUnavailable
 from hushcount.ledger.jobs import Job, Jobs
+from hushcount.model.frozen import frozen
 
 BEAT = timedelta(seconds=1)
 # So long may a worker be silent: a machine that is only slow must not be taken for dead, or data is read twice.
@@ -74,7 +75,7 @@ class _Parked:
                 self.left(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Telling:
     """Whom a runner tells what it does, for those who run the service. Nothing of any question is told.
 

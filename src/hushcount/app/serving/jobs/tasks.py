@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hushcount.app.request import Request
 from hushcount.app.serving.ids import with_prefix
+from hushcount.model.frozen import frozen
 from hushcount.model.queries import Verb
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Task:
     """One question to be released.
 
@@ -28,7 +29,7 @@ class Task:
     said: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Order:
     """What one caller wants at once: one question, or several of which all are answered or none.
 

@@ -8,7 +8,7 @@ meanwhile is another one: that stays, and the grant is over.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -24,6 +24,7 @@ from hushcount.ledger.limits import Limit, in_force, lasting, rho_limit
 from hushcount.ledger.windows import ends, micros
 from hushcount.model.budgets import STANDARD
 from hushcount.model.costs import EVERY_ORDER
+from hushcount.model.frozen import frozen
 
 # Of two who change rules at once one looks again; far more than ever meet.
 _TRIES = 20
@@ -32,7 +33,7 @@ _OLD = "grant"
 _PAGE = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Extra:
     """What one decision adds to an account: so many standard releases until a moment."""
 

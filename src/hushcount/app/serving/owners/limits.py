@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -17,11 +17,12 @@ from hushcount.errors import InvalidParameter
 from hushcount.ledger.ledger import EVERY, Account, Kind
 from hushcount.ledger.limits import Limit, Mode, in_force, lasting
 from hushcount.ledger.windows import Window, micros
+from hushcount.model.frozen import frozen
 
 _FURTHEST = timedelta(days=366)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Target:
     """Whose limit is meant.
 

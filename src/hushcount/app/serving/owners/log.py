@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hushcount.app.serving.callers.callers import Caller, Serving, require
@@ -11,11 +11,12 @@ from hushcount.app.serving.callers.tokens import ledger_of
 from hushcount.app.serving.owners.rules import Named, dataset_of
 from hushcount.errors import InvalidParameter, NotPermitted
 from hushcount.ledger.ledger import EVERY, Entry, Ledger, Page, Proof, Verdict
+from hushcount.model.frozen import frozen
 
 _LARGEST_PAGE = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LogPage:
     """A page of the log, oldest first, and the number after which the next begins; None if there is no more."""
 

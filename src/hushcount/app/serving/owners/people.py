@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from hushcount.app.serving.callers.callers import GROUP, GROUP_ROLES, Caller, Serving, require
@@ -15,11 +14,12 @@ from hushcount.app.words import limit_words, whose
 from hushcount.errors import InvalidParameter
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import EVERY, Account, Balance, Kind, Role
+from hushcount.model.frozen import frozen
 
 _ASKING: tuple[Role, ...] = ("owner", "analyst")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Person:
     """Somebody with a role or in a group; also a group that has a role.
 
@@ -34,7 +34,7 @@ class Person:
     groups: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Why:
     """Whether somebody may ask something, and every reason for it, in sentences."""
 

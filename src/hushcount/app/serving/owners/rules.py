@@ -7,7 +7,7 @@ the whole ledger; what a caller is shown of it is decided by whoever calls this.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
@@ -21,6 +21,7 @@ from hushcount.ledger import limits
 from hushcount.ledger.catalog import Dataset
 from hushcount.ledger.ledger import EVERY, OVERSEERS, Entry, Ledger, Page, Role
 from hushcount.ledger.limits import Limit
+from hushcount.model.frozen import frozen
 
 # Where a role holds: for a data set by its id, or for a population, or with `EVERY` for all of them.
 Place: TypeAlias = tuple[Literal["dataset", "population"], str]
@@ -30,7 +31,7 @@ EVERYTHING: Place = ("population", EVERY)
 _PAGE = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Made:
     """Who made a rule, and when."""
 
@@ -38,7 +39,7 @@ class Made:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RulesRead:
     """The rules after an entry of their log, whose number is `seq`."""
 

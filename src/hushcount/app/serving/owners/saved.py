@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ from hushcount.app.serving.owners.schedules import Schedule, When, schedule_form
 from hushcount.errors import InvalidParameter, NotFound, NotPermitted, Outdated
 from hushcount.ledger.ledger import Role
 from hushcount.ledger.records import Change, Columns, Record, ShownTable
+from hushcount.model.frozen import frozen
 
 KIND, PUBLISHED, LETTER = "question", "published", "s"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -35,7 +36,7 @@ Rows: TypeAlias = Callable[[str], Columns | None]
 _READERS: tuple[Role, ...] = ("owner", "analyst", "reader", "auditor")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Saved:
     """A saved question.
 

@@ -6,16 +6,17 @@ All of it stands in the record of the question, so that any worker can go on, al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
+
+from hushcount.model.frozen import frozen
 
 When: TypeAlias = Literal["new data"]
 # A run ends "done" or "failed"; one that is "tried again" failed for a reason that passes, and was not charged.
 RunState: TypeAlias = Literal["done", "failed", "tried again"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Run:
     """The last time that a schedule came to something.
 
@@ -36,7 +37,7 @@ class Run:
     missed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Schedule:
     """When a question is asked by itself.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -29,12 +29,13 @@ from hushcount.ledger.proposals import Exceeding, Stop
 from hushcount.ledger.windows import Window
 from hushcount.model.amounts import positive
 from hushcount.model.budgets import STANDARD
+from hushcount.model.frozen import frozen
 
 # As many as the picture has colours.
 MOST_LIMITS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tried:
     """What limits would have done to those who asked.
 

@@ -8,7 +8,7 @@ Owners and auditors see all in either case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hushcount.accounting.spent import Spent
@@ -20,6 +20,7 @@ from hushcount.app.serving.setup.config import Analysts
 from hushcount.ledger import limits
 from hushcount.ledger.ledger import OVERSEERS, Balance, Quote, Role
 from hushcount.model.budgets import STANDARD
+from hushcount.model.frozen import frozen
 
 _STANDARD = Spent(rho=STANDARD.rho, delta=STANDARD.delta)
 
@@ -28,7 +29,7 @@ _STANDARD = Spent(rho=STANDARD.rho, delta=STANDARD.delta)
 _AS_IF_NEW = {"given a stored answer": "answered", "given a stored answer, new to them": "answered"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Viewer:
     """Who looks.
 

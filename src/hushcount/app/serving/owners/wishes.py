@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -16,6 +15,7 @@ from hushcount.errors import InvalidParameter, NotFound, NotPermitted, Outdated
 from hushcount.ledger.ledger import Account
 from hushcount.ledger.records import Record
 from hushcount.model.amounts import positive
+from hushcount.model.frozen import frozen
 
 State: TypeAlias = Literal["waiting", "granted", "declined", "withdrawn"]
 Of: TypeAlias = Literal["analyst", "dataset"]
@@ -27,7 +27,7 @@ _LONGEST_WORDS = 1000
 _MOST_WAITING = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Decision:
     """What an owner decided.
 
@@ -48,7 +48,7 @@ class Decision:
     of: Of = "analyst"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Wish:
     """A wish for more.
 
@@ -75,7 +75,7 @@ class Wish:
     decision: Decision | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OwnerAnswer:
     """An owner's answer to a wish.
 

@@ -14,7 +14,6 @@ import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
@@ -42,6 +41,7 @@ from hushcount.mechanisms.counts.known_domain import (
     run_known_laplace,
 )
 from hushcount.model.budgets import DEFAULT_DELTA, PRESETS, rho_budget
+from hushcount.model.frozen import frozen
 from hushcount.model.inputs import LARGEST, Bound, Histogram, Shown
 from hushcount.model.queries import Selection
 from hushcount.noise.source import KeyedSource, NoiseContext, NoiseSource
@@ -73,7 +73,7 @@ _BROKEN: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DeclaredFact:
     """One declared fact. Those of the first two kinds are held against the data, the others are enforced alone."""
 
@@ -98,7 +98,7 @@ class DeclaredFact:
         return f"{self.kind} {self.column}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prepared:
     """A check that is ready to be paid: the claims, those that are held against the data, and how."""
 
@@ -138,7 +138,7 @@ class Prepared:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checked:
     """What a check found, or the problem if there is no answer; and how much longer that must not be shown."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -33,6 +33,7 @@ from hushcount.errors import Busy, HushcountError, InvalidParameter, LedgerUnava
 from hushcount.ledger.jobs import Job, NewJob, State
 from hushcount.ledger.ledger import Ask, Quote, StoredRelease
 from hushcount.ledger.refusal import error as refused
+from hushcount.model.frozen import frozen
 
 MOST_QUESTIONS = 50
 # One word for all of it where the moment of a change would tell something: how long the data took, or who else asks.
@@ -41,7 +42,7 @@ _UNDER_WAY = "under way"
 WAITING = "waiting for the store"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownJob:
     """A job as its caller may see it now: hidden behind the grid until its moment comes.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from hushcount.accounting.spent import Spent
@@ -21,10 +21,11 @@ from hushcount.app.serving.service import Service
 from hushcount.errors import NotFound
 from hushcount.ledger.jobs import Job
 from hushcount.ledger.ledger import StoredRelease
+from hushcount.model.frozen import frozen
 from hushcount.model.tuples import split
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answered:
     """A question that was answered, with the answer as it was stored.
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -17,6 +17,7 @@ from hushcount.app.wiring import find_ledger, shown_place
 from hushcount.engines.sources import DatabaseTable, recognise
 from hushcount.errors import InvalidParameter
 from hushcount.model.budgets import PRESETS
+from hushcount.model.frozen import frozen
 
 StoreKind: TypeAlias = Literal["files", "duckdb", "sqlite", "postgres", "spark", "pinot"]
 Snapshot: TypeAlias = Literal["none", "day"]
@@ -28,7 +29,7 @@ _LOOPBACK_NAMES = ("localhost",)
 _PORT = 8443
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Listen:
     """Where to listen: a host and a port; port 0 takes any that is free."""
 
@@ -44,7 +45,7 @@ class Listen:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Server:
     """The process that listens.
 
@@ -68,7 +69,7 @@ class Server:
     state: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeyFiles:
     """The files of the keys; see `keyfiles.read_key`.
 
@@ -81,7 +82,7 @@ class KeyFiles:
     tokens: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LedgerPlace:
     """Where the ledger is: a file, or an address without its password, which is in a file."""
 
@@ -89,7 +90,7 @@ class LedgerPlace:
     password_file: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoreConfig:
     """A place where data is kept.
 
@@ -123,7 +124,7 @@ class StoreConfig:
     max_waiting: int = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DatasetConfig:
     """A data set that is served.
 
@@ -144,7 +145,7 @@ class DatasetConfig:
     people: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Oidc:
     """An issuer of identities.
 
@@ -165,7 +166,7 @@ class Oidc:
     groups_claim: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proxy:
     """A proxy that signs people in and says who they are.
 
@@ -184,7 +185,7 @@ class Proxy:
     groups_header: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignIn:
     """How callers say who they are; with none of the three, the one person at this machine owns everything.
 
@@ -206,7 +207,7 @@ class SignIn:
         return not self.tokens and self.oidc is None and self.proxy is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Timing:
     """When answers become visible: at the next tick of a grid, after a fixed time, or at once ("off")."""
 
@@ -214,7 +215,7 @@ class Timing:
     every: timedelta = timedelta(0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Privacy:
     """What callers learn of one another, and what they may choose.
 
@@ -229,7 +230,7 @@ class Privacy:
     presets: tuple[str, ...] = tuple(PRESETS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Observe:
     """What those who run the service see: where metrics are served, where traces are sent, and the form of logs."""
 
@@ -238,7 +239,7 @@ class Observe:
     logs: Literal["text", "json"] = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AlertsTo:
     """Where alerts are sent: one address, and the file of the secret that its receiver shares with us."""
 
@@ -246,7 +247,7 @@ class AlertsTo:
     secret_file: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Config:
     """All of it. Stores and data sets are by name."""
 
