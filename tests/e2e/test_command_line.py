@@ -412,6 +412,46 @@ def test_no_library_has_the_last_word(log, verb, person, code):
     assert said == [line for line in said if line.startswith("hushcount: ")]
 
 
+_ENDING = """
+import atexit, sys
+from hushcount.cli.main import main, run
+
+@main.command()
+def ending():
+    import threading, time
+    atexit.register(lambda: print("registered", flush=True))
+    threading.Thread(target=lambda: (time.sleep(0.2), print("thread", end=" ", flush=True))).start()
+    sys.stdout.write("x" * 100_000)
+    {how}
+
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [("sys.exit(7)", 7), ("pass", 0), ("sys.exit('words')", 1), ("raise KeyError('k')", 1)]
+)
+def test_nothing_is_lost_when_a_command_ends_at_once(how, code):
+    """All that was written arrives, threads end, what was to be done at the end is done, and the code is the one."""
+    asked = [sys.executable, "-c", _ENDING.format(how=how), "ending"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603
+
+    assert done.stdout == "x" * 100_000 + "thread registered\n"
+    assert done.returncode == code
+    assert ("words" in done.stderr) == ("words" in how)
+    assert ("Traceback" in done.stderr) == ("raise" in how)
+
+
+def test_a_reader_who_leaves_is_no_failure_of_ours(log):
+    """What could not be written ends as Python ends it, and never as if all was well."""
+    asked = [sys.executable, "-m", "hushcount.cli", "vocab", str(log), "--user", "reader", "--item", "article", "-q"]
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:  # noqa: S603
+        assert running.stdout is not None
+        running.stdout.close()
+
+        assert running.wait(60) != 0
+
+
 def test_demo(tmp_path):
     """The demo shows three tables with the true values, and leaves a picture and its log with a command that works."""
     kept = tmp_path / "log.parquet"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hushcount.cli.main import main
+from hushcount.cli.main import run
 
 # Guarded: processes that the command starts read this file again.
 if __name__ == "__main__":
-    main(prog_name="hushcount")
+    run()
