@@ -34,6 +34,8 @@ LAYERS = (
 )
 _LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 _ROOT = str(PACKAGE) + "/"
+# How values are made is no step of a walk: it stands for functions that Python would write into each of their classes.
+_UNSEEN = "model/frozen.py"
 
 
 @dataclass(kw_only=True)
@@ -117,7 +119,8 @@ def assert_drawn(name: str, traced: Walk) -> None:
 
 def _own(frame: FrameType) -> str | None:
     name = frame.f_code.co_filename
-    return name.removeprefix(_ROOT) if name.startswith(_ROOT) else None
+    file = name.removeprefix(_ROOT) if name.startswith(_ROOT) else None
+    return None if file == _UNSEEN else file
 
 
 def _caller(frame: FrameType) -> str | None:
