@@ -14,13 +14,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from hushcount.engines.checking import check_selection
 from hushcount.engines.duckdb.attempts import attempt, hold
 from hushcount.engines.duckdb.counting import counted
 from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.encoding import encode
+from hushcount.engines.duckdb.instances import Connection, let_wait, open_instance
 from hushcount.engines.duckdb.keys import Room
 from hushcount.engines.duckdb.loading import Copying, Loaded, load
 from hushcount.engines.duckdb.parts import zones
@@ -30,7 +31,7 @@ from hushcount.engines.files import HeldFiles
 from hushcount.engines.identities import rows_identity, see_files, see_frame, see_table
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.private_folders import PrivateFolder, remove_dead
-from hushcount.engines.sources import DatabaseTable, recognise
+from hushcount.engines.sources import DatabaseTable, Files, recognise
 from hushcount.errors import InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
@@ -40,19 +41,9 @@ from hushcount.model.queries import Description, Selection, TextItems, TupleItem
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine
 
-_Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection; duckdb is imported only where it is used
-
 _FOLDER = "hushcount-rows-"
 # Files of so many bytes are digested by one core while another sorts what was read.
 _LARGE = 1 << 24
-_SETTINGS = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",  # no Python variable is ever read by its name
-    "preserve_insertion_order": "false",
-    "default_collation": "",
-    "arrow_large_buffer_size": "true",  # as `arrow` reads texts
-}
 
 
 def open_duckdb(
@@ -79,8 +70,6 @@ def open_duckdb(
         UnreadableSource: it is missing, empty, broken or not permitted.
         MissingExtra: a PostgreSQL table, and psycopg is not installed.
     """
-    import duckdb
-
     recognised = recognise(source, table)
     temporary = Path(tempfile.gettempdir())
     _remove_dead_once(temporary)
@@ -90,22 +79,20 @@ def open_duckdb(
         # For what is spilled and what is copied.
         path = folder.make()
         copying = Copying(folder=path, kept=kept) if copied else None
-        settings: dict[str, Any] = {**_SETTINGS, "temp_directory": str(path)}
-        if memory_limit is not None:
-            settings["memory_limit"] = memory_limit
-        connection = duckdb.connect(config=settings)
+        connection = open_instance(path, memory_limit=memory_limit)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
         loaded = load(connection, recognised, copying)
         room = Room(rows=_most_rows(connection), folder=path)
-        return DuckdbEngine(connection, loaded, folder, room=room)
+        again = isinstance(recognised, Files) and not copied and memory_limit is None
+        return DuckdbEngine(connection, loaded, folder, room=room, again=again)
     except BaseException:
         # Also for an interrupt: nothing of it stays on the disk.
-        _close(connection, folder, None)
+        _close(connection, folder, None, again=False)
         raise
 
 
-def _most_rows(connection: _Connection) -> int:
+def _most_rows(connection: Connection) -> int:
     """How many rows are held in memory as integers: each takes 8 bytes, and as much again while it is sorted out."""
     number, unit = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0].split()
     return max(1, int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)) // (4 * 16))
@@ -116,8 +103,10 @@ def _remove_dead_once(temporary: Path) -> None:
     remove_dead(temporary, _FOLDER)
 
 
-def _close(connection: _Connection | None, folder: PrivateFolder, files: HeldFiles | None) -> None:
-    if connection is not None:
+def _close(connection: Connection | None, folder: PrivateFolder, files: HeldFiles | None, *, again: bool) -> None:
+    if connection is not None and again:
+        let_wait(connection)
+    elif connection is not None:
         connection.close()
     folder.remove()
     if files is not None:
@@ -125,18 +114,20 @@ def _close(connection: _Connection | None, folder: PrivateFolder, files: HeldFil
 
 
 class DuckdbEngine:
-    """One source, opened by `open_duckdb`."""
+    """One source, opened by `open_duckdb`; its connection may serve `again` once it is closed."""
 
-    def __init__(self, connection: _Connection, loaded: Loaded, folder: PrivateFolder, *, room: Room) -> None:
+    def __init__(
+        self, connection: Connection, loaded: Loaded, folder: PrivateFolder, *, room: Room, again: bool
+    ) -> None:
         self._connection, self._loaded, self._source = connection, loaded, loaded.source
         self._room = room
         self._fingerprints: dict[bytes, str] = {}
         # How many questions are under way; closing waits for them.
         self._asked, self._idle = 0, threading.Condition()
         # What each thread reads with.
-        self._reading: dict[int, _Connection] = {}
+        self._reading: dict[int, Connection] = {}
         # Also if nobody closes it.
-        self._finalizer = weakref.finalize(self, _close, connection, folder, loaded.files)
+        self._finalizer = weakref.finalize(self, _close, connection, folder, loaded.files, again=again)
 
     def describe(self) -> Description:
         """The columns."""
