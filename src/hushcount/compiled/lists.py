@@ -14,12 +14,21 @@ import numpy.typing as npt
 
 from hushcount.compiled import passes
 from hushcount.compiled.cores import MANY_ROWS, on_two_cores
-from hushcount.compiled.passes import Split, call, once
+from hushcount.compiled.passes import Split, call, needed, once
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import edges_of
 
 Int32s: TypeAlias = npt.NDArray[np.int32]
 _Batches: TypeAlias = list[Int64s]
+
+
+def join_keys(people: Int64s, close: range, items: Int32s) -> Int64s | None:
+    """Keys of rows, as `split_rows` takes them; people are numbered by a range; None if one is outside."""
+    keys, outside = np.empty(len(items), dtype=np.int64), np.empty(1, dtype=np.int64)
+    span = ctypes.c_uint64(close.start & (2**64 - 1)), ctypes.c_uint64(len(close))
+    given = ctypes.c_int64(len(items)), passes.read(people, np.int64), *span, passes.read(items, np.int32)
+    call(needed().hush_join_keys, *given, keys, outside)
+    return None if outside[0] else keys
 
 
 def split_rows(batches: _Batches, places: Int32s, *, people: int) -> Split | None:

@@ -84,6 +84,19 @@ API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_
     }
 }
 
+/* Keys of people who are numbered from `first` on, and of items. Whether somebody is outside of so many numbers. */
+API void hush_join_keys(int64_t rows, const int64_t *people, uint64_t first, uint64_t span, const int32_t *items,
+                        int64_t *keys, int64_t *outside)
+{
+    uint64_t found = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        const uint64_t number = (uint64_t)people[row] - first;
+        found |= number >= span;
+        keys[row] = (int64_t)(number << 32 | (uint32_t)items[row]);
+    }
+    *outside = (int64_t)found;
+}
+
 /* Keys in any order: a person in the upper half, the number of an item in the lower. How many each person has. */
 API void hush_count_rows(int64_t rows, const int64_t *keys, int64_t *counts)
 {

@@ -49,6 +49,14 @@ def library() -> ctypes.CDLL | None:
         return None
 
 
+def needed() -> Any:  # noqa: ANN401 (of ctypes, which has no types of its own)
+    """The compiled passes, for whoever has looked before whether there are any."""
+    found = library()
+    if found is None:
+        raise RuntimeError("this is done by machine code alone; there is none")
+    return found
+
+
 def count_pairs(ids: Ints, times: Int64s, *, cap: int, width: int) -> Int64s | None:
     """As `engines.pairs.count_pairs`."""
     if (found := library()) is None:

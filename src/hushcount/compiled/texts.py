@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled import passes
 from hushcount.compiled.cores import on_two_cores
-from hushcount.compiled.passes import Uint64s, call, read
+from hushcount.compiled.passes import Uint64s, call, needed, read
 from hushcount.model.inputs import Int64s
 from hushcount.model.texts import Bytes, SortedTexts, Texts
 
@@ -67,7 +67,12 @@ class NumberedTexts(_Numbered):
         found = np.empty(rows, dtype=np.int32)
         while True:
             call(
-                *(_code().hush_number_texts, ctypes.c_int64(rows - done), read(buffer, np.uint8), read(edges[done:])),
+                *(
+                    needed().hush_number_texts,
+                    ctypes.c_int64(rows - done),
+                    read(buffer, np.uint8),
+                    read(edges[done:]),
+                ),
                 *(*self._table(), self._sizes, self._edges, self._buffer, found[done:]),
             )
             done += int(self._sizes[0])
@@ -80,7 +85,7 @@ class NumberedTexts(_Numbered):
         if self._is_full():
             self._widen()
             self._edges.resize(int(self._sizes[2]) + 1, refcheck=False)
-            call(_code().hush_place_texts, ctypes.c_int64(len(self)), self._buffer, self._edges, *self._table())
+            call(needed().hush_place_texts, ctypes.c_int64(len(self)), self._buffer, self._edges, *self._table())
         else:
             self._sizes[3] = 2 * (len(self._buffer) + length)
             self._buffer.resize(int(self._sizes[3]), refcheck=False)
@@ -95,16 +100,16 @@ class NumberedTexts(_Numbered):
         order, places = np.empty((2, len(self)), dtype=np.int32)
         edges, words = np.zeros(len(self) + 1, dtype=np.int64), np.empty(len(self), dtype=np.uint64)
         given, found = (self._buffer, self._edges), np.empty(3, dtype=np.int64)
-        call(_code().hush_part_texts, ctypes.c_int64(len(self)), *given, order, words, found)
+        call(needed().hush_part_texts, ctypes.c_int64(len(self)), *given, order, words, found)
         middle = int(found[0])
 
         def sort(part: slice) -> None:
             ends = ctypes.c_int64(part.start), ctypes.c_int64(part.stop)
-            call(_code().hush_sort_texts, *ends, *given, self._seed, order, words, found, edges[1:], places)
+            call(needed().hush_sort_texts, *ends, *given, self._seed, order, words, found, edges[1:], places)
 
         def lay(part: slice) -> None:
             ends = ctypes.c_int64(part.start), ctypes.c_int64(part.stop)
-            call(_code().hush_lay_texts, *ends, *given, order, edges, laid)
+            call(needed().hush_lay_texts, *ends, *given, order, edges, laid)
 
         _in_two(sort, middle, len(self))
         np.cumsum(edges, out=edges)
@@ -135,7 +140,7 @@ class NumberedIntegers(_Numbered):
         done, found = 0, np.empty(len(values), dtype=np.int32)
         while True:
             call(
-                *(_code().hush_number_integers, ctypes.c_int64(len(values) - done), read(values[done:])),
+                *(needed().hush_number_integers, ctypes.c_int64(len(values) - done), read(values[done:])),
                 *(*self._table(), self._sizes, self._known, found[done:]),
             )
             done += int(self._sizes[0])
@@ -143,7 +148,7 @@ class NumberedIntegers(_Numbered):
                 return found
             self._widen()
             self._known.resize(int(self._sizes[2]), refcheck=False)
-            call(_code().hush_place_integers, ctypes.c_int64(len(self)), self._known, *self._table())
+            call(needed().hush_place_integers, ctypes.c_int64(len(self)), self._known, *self._table())
 
     def all(self) -> Int64s:
         """The integers, in the order of their numbers."""
@@ -171,10 +176,3 @@ def those(texts: SortedTexts, wanted: npt.NDArray[np.bool_]) -> SortedTexts:
     given = ctypes.c_int64(len(texts)), read(wanted), read(texts.buffer), read(texts.edges)
     call(found.hush_keep_texts, *given, kept, edges)
     return SortedTexts(kept[: edges[-1]], edges)
-
-
-def _code() -> Any:  # noqa: ANN401 (of ctypes, which has no types of its own)
-    found = passes.library()
-    if found is None:
-        raise RuntimeError("texts are numbered here by machine code alone; there is none")
-    return found

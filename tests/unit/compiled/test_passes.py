@@ -233,6 +233,26 @@ def test_lists_of_rows(batches, places, many):
     assert list(zip(*listed, strict=True)) == [(*pair, held[pair]) for pair in sorted(held)]
 
 
+@given(
+    first=st.sampled_from([-(2**63), -(2**62), -3, 0, 5, 2**63 - 40]),
+    rows=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**31 - 1)), max_size=40),
+    outside=st.sampled_from([None, 2**63 - 1, -(2**63), 31, -1]),
+)
+def test_rows_of_people_who_are_close(first, rows, outside):
+    """Each row becomes one integer, also at the ends of what an integer can be; nobody outside is taken for another."""
+    people, items = [first + one for one, _ in rows], [item for _, item in rows]
+    stranger = outside if outside in {None, 2**63 - 1, -(2**63)} else first + outside
+    if stranger is not None and -(2**63) <= stranger < 2**63:
+        people, items = [*people, stranger], [*items, 0]
+    found = compiled_lists.join_keys(
+        np.array(people, dtype=np.int64), range(first, first + 31), np.array(items, dtype=np.int32)
+    )
+    if all(one - first in range(31) for one in people):
+        assert found.tolist() == [(one - first) * 2**32 + item for one, item in zip(people, items, strict=True)]
+    else:
+        assert found is None
+
+
 @pytest.mark.parametrize("shape", ["ascending", "descending", "alike", "any"])
 def test_a_long_list(shape):
     """Of one person, longer than what is sorted by insertion, whatever its order."""

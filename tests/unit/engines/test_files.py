@@ -114,13 +114,13 @@ def test_a_change_during_the_read_is_refused(tmp_path, monkeypatch, change, when
         return
     from hushcount.engines.duckdb import engine as engine_module
 
-    counted = engine_module.counted
+    encode = engine_module.encode
 
     def changing(*words, **more):
         change(path)
-        return counted(*words, **more)
+        return encode(*words, **more)
 
-    monkeypatch.setattr(engine_module, "counted", changing)
+    monkeypatch.setattr(engine_module, "encode", changing)
     with pytest.raises(UnreadableSource, match=CHANGED):
         engine.histogram(SELECTION)
 
@@ -140,19 +140,23 @@ def test_a_folder_that_is_put_back_is_not_seen(tmp_path, monkeypatch):
     engine = open_duckdb(path)
     from hushcount.engines.duckdb import engine as engine_module
 
-    counted = engine_module.counted
+    select_rows, encode, folder = engine_module.select_rows, engine_module.encode, path.parent
 
-    def exchanging(*words, **more):
-        folder = path.parent
+    def exchange(*words, **more):
         folder.rename(folder.with_name("aside"))
         write(path, AFTER)
+        return select_rows(*words, **more)
+
+    def put_back(*words, **more):
         try:
-            return counted(*words, **more)
+            return encode(*words, **more)
         finally:
             shutil.rmtree(folder)
             folder.with_name("aside").rename(folder)
 
-    monkeypatch.setattr(engine_module, "counted", exchanging)
+    # From before the first of its rows is read to behind the last.
+    monkeypatch.setattr(engine_module, "select_rows", exchange)
+    monkeypatch.setattr(engine_module, "encode", put_back)
 
     assert engine.histogram(SELECTION).items.tolist() == ["x"]
 

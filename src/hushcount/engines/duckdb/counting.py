@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushcount.compiled import passes
 from hushcount.engines.duckdb.cursor import Cursor
-from hushcount.engines.duckdb.encoding import encode
-from hushcount.engines.duckdb.keys import Room
+from hushcount.engines.duckdb.encoding import Encoded
 from hushcount.engines.duckdb.selected import SelectedRows
 from hushcount.model.amounts import whole
 from hushcount.model.inputs import Histogram
 
 
-def counted(cursor: Cursor, rows: SelectedRows, room: Room, *, cap: int, top: int | None) -> Histogram:
+def counted(read: Encoded, *, cap: int, top: int | None) -> Histogram:
     """People per item, or rows up to the cap, largest first, ties by item."""
-    if passes.library() is None:
-        return _counted_in_sql(cursor, rows, cap, top)
-    rows_as_integers = encode(cursor, rows, room)
-    counts = rows_as_integers.counts(cap)
+    counts = read.counts(cap)
     places = np.argsort(-counts, kind="stable")
     if top is not None:
         places = places[: whole("top", top)]
-    return Histogram(items=rows_as_integers.items[places], counts=counts[places], complete=len(places) == len(counts))
+    return Histogram(items=read.items[places], counts=counts[places], complete=len(places) == len(counts))
 
 
-def _counted_in_sql(cursor: Cursor, rows: SelectedRows, cap: int, top: int | None) -> Histogram:
-    """Counted by DuckDB alone, which spills what does not fit into memory."""
+def counted_in_sql(cursor: Cursor, rows: SelectedRows, *, cap: int, top: int | None) -> Histogram:
+    """The same, by DuckDB alone, which spills what does not fit into memory."""
     # One row more is fetched, to know whether there are more.
     limit = "" if top is None else f"LIMIT {top + 1}"
     pairs, people = rows.sql, "count(DISTINCT person)"

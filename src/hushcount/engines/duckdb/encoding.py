@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hushcount.compiled import passes
+from hushcount.compiled.lists import join_keys
 from hushcount.compiled.passes import Split
 from hushcount.compiled.texts import Int32s, NumberedIntegers, NumberedTexts
 from hushcount.engines.duckdb.arrow import TextColumn
@@ -104,10 +105,6 @@ def _close(cursor: Cursor, rows: SelectedRows) -> range | None:
     return range(low, high + 1) if high - low < 1 << (NUMBER_BITS - 1) else None
 
 
-def _are_within(numbers: Int64s, close: range) -> bool:
-    return not len(numbers) or (int(numbers.min()) in close and int(numbers.max()) in close)
-
-
 def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded | None:
     """In one pass; None if a person is outside of those that are close."""
     things, integers, texts = NumberedTexts(), NumberedIntegers(), NumberedTexts()
@@ -122,9 +119,10 @@ def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | Non
             elif close is None:
                 keys.add(integers.numbers(person), numbers)
             else:
-                if not _are_within(person, close):
+                joined = join_keys(person, close, numbers)
+                if joined is None:
                     return None
-                keys.add(person - close.start, numbers)
+                keys.add_joined(joined)
     items, places = things.in_order()
     return _encoded(items, places, close or (integers.all() if rows.integer else texts.all()), keys)
 
@@ -149,7 +147,7 @@ def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None)
         rows.parameters,
     )
     codes = found["code"].astype(np.int64, copy=False)
-    if close and not _are_within(codes, range(len(close))):
+    if close and len(codes) and not (codes.min() >= 0 and codes.max() < len(close)):
         return None
     keys.add(codes, found["number"].astype(np.int32, copy=False))
     return _encoded(in_order(items), np.arange(len(items), dtype=np.int32), people, keys)

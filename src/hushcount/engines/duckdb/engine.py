@@ -8,19 +8,20 @@ from __future__ import annotations
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from hushcount.compiled.cores import on_two_cores
+from hushcount.compiled.passes import library
 from hushcount.engines.checking import check_selection
 from hushcount.engines.duckdb.attempts import attempt, hold
-from hushcount.engines.duckdb.counting import counted
+from hushcount.engines.duckdb.counting import counted, counted_in_sql
 from hushcount.engines.duckdb.cursor import Cursor
-from hushcount.engines.duckdb.encoding import encode
+from hushcount.engines.duckdb.encoding import Encoded, encode
 from hushcount.engines.duckdb.instances import Connection, let_wait, open_instance
 from hushcount.engines.duckdb.keys import Room
 from hushcount.engines.duckdb.loading import Copying, Loaded, load
@@ -41,9 +42,8 @@ from hushcount.model.queries import Description, Selection, TextItems, TupleItem
 if TYPE_CHECKING:
     from hushcount.engines.engine import Engine
 
+_T = TypeVar("_T")
 _FOLDER = "hushcount-rows-"
-# Files of so many bytes are digested by one core while another sorts what was read.
-_LARGE = 1 << 24
 
 
 def open_duckdb(
@@ -175,21 +175,23 @@ class DuckdbEngine:
         if top is not None:
             whole("top", top)
         with self._asking() as cursor:
-            rows = self._rows(cursor, selection)
-            if bound is None:
-                cap = selection.per_item_cap
-                found = hold(self._source, lambda: counted(cursor, rows, self._room, cap=cap, top=top))
+            rows, cap = self._rows(cursor, selection), selection.per_item_cap
+            if bound is None and library() is None:
+                found = hold(self._source, lambda: counted_in_sql(cursor, rows, cap=cap, top=top))
                 self._check_bytes()
                 return found
-            held = self._held(cursor, rows)
-        return held.histogram(top, bound=bound, cap=selection.per_item_cap)
+            read = self._read(cursor, rows)
+            if bound is None:
+                return self._checked(lambda: counted(read, cap=cap, top=top))
+            held = self._checked(read.incidence)
+        return held.histogram(top, bound=bound, cap=cap)
 
     def incidence(self, selection: Selection) -> MemoryIncidence:
         """Who has what, in memory."""
         if selection.per_item_cap != 1:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         with self._asking() as cursor:
-            return self._held(cursor, self._rows(cursor, selection))
+            return self._checked(self._read(cursor, self._rows(cursor, selection)).incidence)
 
     def close(self) -> None:
         """Wait for questions under way, then close the database and remove the folder for spilled rows."""
@@ -204,18 +206,14 @@ class DuckdbEngine:
             if own is not None:
                 own.interrupt()
 
-    def _held(self, cursor: Cursor, rows: SelectedRows) -> MemoryIncidence:
-        """Who has what of some rows; nobody sees it before the bytes that were read are known to be those of before."""
-        read = hold(self._source, lambda: encode(cursor, rows, self._room))
-        if self._loaded.files is None or self._loaded.files.size < _LARGE:
-            held = hold(self._source, read.incidence)
-            self._check_bytes()
-            return held
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            checked = beside.submit(self._check_bytes)
-            held = hold(self._source, read.incidence)
-            checked.result()
-        return held
+    def _read(self, cursor: Cursor, rows: SelectedRows) -> Encoded:
+        return hold(self._source, lambda: encode(cursor, rows, self._room))
+
+    def _checked(self, work: Callable[[], _T]) -> _T:
+        """What is made of rows that were read; nobody sees it before their bytes are known to be those of before."""
+        made = list[_T]()
+        on_two_cores(lambda part: part(), lambda: made.append(hold(self._source, work)), self._check_bytes)
+        return made[0]
 
     def _check_bytes(self) -> None:
         if self._loaded.files is not None:

@@ -46,11 +46,15 @@ class Keys:
 
     def add(self, people: Int64s | Int32s, items: Int32s) -> None:
         """Rows of people and items by their numbers, none below zero."""
-        if self._held and self._held + len(items) > self._room.rows:
-            self._spill()
         keys = people.astype(np.int64)
         keys <<= NUMBER_BITS
         keys |= items
+        self.add_joined(keys)
+
+    def add_joined(self, keys: Int64s) -> None:
+        """Rows as keys: the number of a person * 2^NUMBER_BITS + the number of an item."""
+        if self._held and self._held + len(keys) > self._room.rows:
+            self._spill()
         self._batches.append(keys)
         self._held += len(keys)
 

@@ -195,7 +195,7 @@ def test_a_thread_that_reads_is_interrupted_and_no_other(tmp_path, monkeypatch):
     engine, begun = open_duckdb(write(tmp_path / "t.csv"), copied=True), threading.Event()
     failures = []
 
-    def endless(cursor, rows, room, *, cap, top):
+    def endless(cursor, rows, room):
         begun.set()
         cursor.row("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", [])
 
@@ -206,7 +206,7 @@ def test_a_thread_that_reads_is_interrupted_and_no_other(tmp_path, monkeypatch):
             failures.append(str(error))
 
     with monkeypatch.context() as patched:
-        patched.setattr(engines, "counted", endless)
+        patched.setattr(engines, "encode", endless)
         reader = threading.Thread(target=ask)
         reader.start()
         assert begun.wait(30)
