@@ -84,7 +84,7 @@ def open_desk(
     if data.source is None or (known is not None and not enters):
         return _named(data, setting, known)
     try:
-        engine = open_engine(data.source, table=data.table)
+        engine = open_engine(data.source, table=data.table, digests=setting.digests)
     except UnreadableSource as error:
         told = str(error) if str(error).endswith("?") else f"{error}."
         raise UnreadableSource(f"{told} The ledger knows nothing of that name either: see hushcount catalog") from None

@@ -48,6 +48,7 @@ class Setting:
         secret: what makes answers consistent.
         ledger: who keeps count; None for data in which nobody needs protecting.
         receipts: the folder of receipts; None where none are kept.
+        digests: the file of digests of large files; None where none are kept.
         analyst: who asks.
         clock: tells when a receipt is made; a ledger goes by its store's own clock.
         notes: what was done on the way that a person should know, such as a new ledger.
@@ -56,6 +57,7 @@ class Setting:
     secret: Secret
     ledger: Ledger | None = None
     receipts: Path | None = None
+    digests: Path | None = None
     analyst: str = "somebody"
     clock: Callable[[], datetime] = utc_now
     notes: tuple[str, ...] = ()

@@ -40,6 +40,7 @@ def make_setting(places: Places, source: object = None, *, keeps_count: bool = T
         secret=secret,
         ledger=ledger,
         receipts=places.home / "receipts",
+        digests=places.home / "digests.json",
         analyst=places.analyst,
         notes=(notes,) if notes else (),
     )
@@ -196,7 +197,12 @@ def _is_server(where: str) -> bool:
 
 
 def open_engine(
-    source: object, engine: str | None = None, *, table: str | None = None, master: str | None = None
+    source: object,
+    engine: str | None = None,
+    *,
+    table: str | None = None,
+    master: str | None = None,
+    digests: Path | None = None,
 ) -> Engine:
     """Open a source with an engine by name; an engine stays as it is.
 
@@ -205,6 +211,7 @@ def open_engine(
         engine: a name; None takes Spark for what Spark holds, Pinot for its addresses, and DuckDB for all else.
         table: one of several tables in a database.
         master: where Spark runs.
+        digests: a file in which digests of large files are kept for the next process.
     """
     if is_spark(source):
         return _open_spark(source, engine or "spark", table, master)
@@ -223,7 +230,7 @@ def open_engine(
         raise InvalidParameter("master", master, "left out unless Spark reads the data")
     from hushcount.engines.duckdb.engine import open_duckdb
 
-    return open_duckdb(source, table=table)
+    return open_duckdb(source, table=table, digests=digests)
 
 
 def open_header(source: object, engine: str | None = None, *, table: str | None = None) -> Engine | None:

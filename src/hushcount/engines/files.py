@@ -25,23 +25,19 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NoReturn, TypeAlias, TypeVar, cast
+from typing import IO, NoReturn, TypeVar, cast
 
+from hushcount.engines.digests import Digests, Stamp
 from hushcount.engines.sources import Files
 from hushcount.errors import UnreadableSource
 from hushcount.model.frozen import frozen
 
 _T = TypeVar("_T")
-Stamp: TypeAlias = tuple[int, int, int, int, int]
 
 # The system's clock for files ticks every few milliseconds: two changes within one tick have the same time. A stamp is
 # taken a whole while after the last change, so that each later one shows.
 _TICKS = 20_000_000  # nanoseconds
 _DESCRIPTORS = Path("/proc/self/fd")
-# Digests that this process made, by where a file is and its stamp, so that it is not read anew for its version at each
-# opening. What they name is held against the bytes after these were counted, as ever.
-_DIGESTS: dict[tuple[str, Stamp], bytes] = {}
-_MOST_DIGESTS = 1024
 # A process may usually hold a thousand, and DuckDB opens each once more.
 _MOST_HELD = 256
 
@@ -133,8 +129,8 @@ class Copies:
 class HeldFiles(StampedFiles):
     """Files of one source, held open; or copies of them. Any number of threads may read them."""
 
-    def __init__(self, files: Files, copies: Copies | None = None) -> None:
-        self._copies = copies
+    def __init__(self, files: Files, copies: Copies | None = None, known: Digests | None = None) -> None:
+        self._copies, self._known = copies, known or Digests()
         super().__init__(files.name, files.paths if copies is None else copies.paths)
         self.format = files.format
         self._digests: list[bytes] | None = None
@@ -175,12 +171,15 @@ class HeldFiles(StampedFiles):
         raise UnreadableSource(f"{self.name} cannot be read: {text}")
 
     def digests(self) -> list[bytes]:
-        """A digest of the decompressed bytes of each file; once in this process for a file that did not change."""
-        self.digest_by(lambda: [self._known(n) or self.read(n, digest) for n in range(len(self.paths))])
+        """A digest of the decompressed bytes of each file; made once for a file that did not change."""
+        self.digest_by(lambda: [self._known.find(*self._named(n)) or self.read(n, digest) for n in self._numbers()])
         return self._digests or []
 
-    def _known(self, number: int) -> bytes | None:
-        return _DIGESTS.get((str(self.paths[number]), self._stamps[number]))
+    def _numbers(self) -> range:
+        return range(len(self.paths))
+
+    def _named(self, number: int) -> tuple[str, Stamp]:
+        return str(self.paths[number]), self._stamps[number]
 
     def check_bytes(self) -> None:
         """Refuse if the bytes are no longer those that were digested, whatever the stamps say.
@@ -188,8 +187,8 @@ class HeldFiles(StampedFiles):
         A program that had dirtied a page of a memory map before we came writes into it without a new time.
         """
         if self._digests is not None and self._copies is None:
-            if [self.read(number, digest) for number in range(len(self.paths))] != self._digests:
-                _DIGESTS.clear()
+            if [self.read(number, digest) for number in self._numbers()] != self._digests:
+                self._known.forget()
                 self._refuse()
             self.check()
 
@@ -200,7 +199,7 @@ class HeldFiles(StampedFiles):
                 found = compute()
                 self.check()
                 self._digests = found
-                _remember(self.paths, self._stamps, found)
+                self._known.keep(dict(zip(map(self._named, self._numbers()), found, strict=True)))
 
     def version(self) -> str:
         """A digest of all bytes: the same for copies under other names, another one whenever a byte changes."""
@@ -217,12 +216,6 @@ class HeldFiles(StampedFiles):
 
     def _is_private(self) -> bool:
         return self._copies is not None
-
-
-def _remember(paths: tuple[Path, ...], stamps: list[Stamp], digests: list[bytes]) -> None:
-    if len(_DIGESTS) + len(paths) > _MOST_DIGESTS:
-        _DIGESTS.clear()
-    _DIGESTS.update(zip(zip(map(str, paths), stamps, strict=True), digests, strict=True))
 
 
 def met(files: StampedFiles) -> tuple[Met, ...]:

@@ -107,9 +107,8 @@ def ask(
         for sentence in setting.notes:
             note(sentence)
         with noting(UNCHARGED):
-            engine = open_engine(
-                source, options.get("engine"), table=options.get("table"), master=options.get("master")
-            )
+            table, master = options.get("table"), options.get("master")
+            engine = open_engine(source, options.get("engine"), table=table, master=master, digests=setting.digests)
         call = Asking(dataset=options.get("dataset"), key=options.get("key"), say=say, note=note)
         try:
             release = answer(request, engine, setting, call=call)

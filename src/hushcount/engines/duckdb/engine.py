@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hushcount.compiled.cores import on_two_cores
 from hushcount.compiled.passes import library
 from hushcount.engines.checking import check_selection
+from hushcount.engines.digests import Digests
 from hushcount.engines.duckdb.attempts import attempt, hold
 from hushcount.engines.duckdb.counting import counted, counted_in_sql
 from hushcount.engines.duckdb.cursor import Cursor
@@ -53,6 +54,7 @@ def open_duckdb(
     memory_limit: str | None = None,
     copied: bool = False,
     kept: Path | None = None,
+    digests: Path | None = None,
 ) -> DuckdbEngine:
     """Open a source.
 
@@ -64,6 +66,7 @@ def open_duckdb(
         copied: take a private copy first, for an engine that stays open: nothing that happens to the source later is
             seen, nothing is locked, and no question has to look whether it changed.
         kept: with `copied`, a folder in which copies of files are kept, and read if they are there already.
+        digests: a file in which digests of large files are kept for the next process: see `engines.digests`.
 
     Raises:
         InvalidParameter: nothing that can be opened.
@@ -82,7 +85,7 @@ def open_duckdb(
         connection = open_instance(path, memory_limit=memory_limit)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
-        loaded = load(connection, recognised, copying)
+        loaded = load(connection, recognised, copying, Digests(digests))
         room = Room(rows=_most_rows(connection), folder=path)
         again = isinstance(recognised, Files) and not copied and memory_limit is None
         return DuckdbEngine(connection, loaded, folder, room=room, again=again)

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from hushcount.engines.copies import copy_files, kept_copies
 from hushcount.engines.delimited import csv_header
+from hushcount.engines.digests import Digests
 from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.duckdb.copying import copy_frame, copy_sqlite
 from hushcount.engines.duckdb.servers import copy_postgres
@@ -97,17 +98,20 @@ class Loaded:
         return _union(self.files, "read_json_objects", _json_options(self.files)) if self.files else "data"
 
 
-def load(connection: _Connection, source: Source, copying: Copying | None = None) -> Loaded:
+def load(
+    connection: _Connection, source: Source, copying: Copying | None = None, known: Digests | None = None
+) -> Loaded:
     """Make a source readable; mostly as the table or view `data`.
 
     Args:
         connection: what reads it.
         source: what it is.
         copying: if everything is to be copied, so that nothing outside is read or locked later.
+        known: digests of files that were made before.
     """
     match source:
         case Files():
-            return _load_files(connection, source, copying)
+            return _load_files(connection, source, copying, known)
         case Frame():
             copy_frame(connection, source)
             lies = () if source.place is None else (source.place,)
@@ -128,8 +132,8 @@ def _columns(connection: _Connection, source: Source) -> Typed:
     return {name: DuckDBColumn(name=name, type_name=type_name) for name, type_name, *_ in described}
 
 
-def _load_files(connection: _Connection, files: Files, copying: Copying | None) -> Loaded:
-    held = HeldFiles(files, None if copying is None else copying.copies(files))
+def _load_files(connection: _Connection, files: Files, copying: Copying | None, known: Digests | None) -> Loaded:
+    held = HeldFiles(files, None if copying is None else copying.copies(files), known)
     try:
         if files.format in {"json", "jsonl"}:
             return Loaded(source=files, columns=None, files=held, watched=held, is_parsed=True)

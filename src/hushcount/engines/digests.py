@@ -1,0 +1,98 @@
+"""Digests that were made before, so that a file that did not change is not read anew for its version.
+
+By where a file is and its stamp: size, device, inode, and the times of the last change of content and of state. The
+latter is set by the system alone. What a digest names is held against the bytes after these were counted, as ever
+(`engines.files`), so one that is wrong refuses an answer and never names it wrongly; then all of them are forgotten.
+
+Within a process they are kept in memory. For the next one they are written to a file, if there is one: those of files
+that had been left alone for a while. A program that writes through a memory map gives a file a new time when it dirties
+a page, and not again before the system has written the page to the disk, which it does within half a minute; so after a
+while every further change gives a new one (but not on file systems in memory).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+Stamp: TypeAlias = tuple[int, int, int, int, int]
+Digested: TypeAlias = dict[tuple[str, Stamp], bytes]
+
+_MADE: Digested = {}
+_MOST = 1024
+# Smaller files are digested in less time than it takes to look.
+_WORTH = 1 << 20
+_LEFT_ALONE = 60 * 10**9  # nanoseconds
+
+
+class Digests:
+    """Digests of this process; with a path, also those that other processes kept there."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._read: dict[str, str] | None = None
+
+    def find(self, place: str, stamp: Stamp) -> bytes | None:
+        """The digest of a file with this stamp, if it was made before."""
+        found = _MADE.get((place, stamp))
+        if found is None and stamp[0] >= _WORTH:
+            if self._read is None:
+                self._read = self._kept()
+            found = bytes.fromhex(self._read.get(_name(place, stamp), "")) or None
+        return found
+
+    def keep(self, made: Digested) -> None:
+        """Remember some."""
+        if len(_MADE) + len(made) > _MOST:
+            _MADE.clear()
+        _MADE.update(made)
+        now = time.time_ns()
+        lasting = {
+            _name(place, stamp): digest.hex()
+            for (place, stamp), digest in made.items()
+            if stamp[0] >= _WORTH and max(stamp[3:]) < now - _LEFT_ALONE
+        }
+        kept = self._kept() if lasting else {}
+        if not lasting.items() <= kept.items():
+            self._write(dict([*kept.items(), *lasting.items()][-_MOST:]))
+
+    def forget(self) -> None:
+        """Forget all of them."""
+        _MADE.clear()
+        self._read = {}
+        if self._path is not None:
+            with suppress(OSError):
+                self._path.unlink()
+
+    def _kept(self) -> dict[str, str]:
+        """What the file holds; nothing if it is not there, or not as we write it."""
+        if self._path is None:
+            return {}
+        try:
+            read = json.loads(self._path.read_bytes())
+            return {name: digest for name, digest in read.items() if bytes.fromhex(digest)}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return {}
+
+    def _write(self, kept: dict[str, str]) -> None:
+        """Whole or not at all, and for nobody else to read; where it cannot be written, the next process digests."""
+        if self._path is None:
+            return
+        draft = self._path.with_name(f"{self._path.name}.{os.getpid()}-{time.monotonic_ns()}")
+        with suppress(OSError):
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                json.dump(kept, file)
+            draft.replace(self._path)
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _name(place: str, stamp: Stamp) -> str:
+    """One name for a place and a stamp: the file tells nobody where data lies."""
+    return hashlib.blake2b(repr((place, stamp)).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
