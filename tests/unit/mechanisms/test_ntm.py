@@ -315,6 +315,26 @@ def test_rows_near_the_bar_reach_further_down():
     assert lower_end(1001, 1000, 100, reach=1.96) == 0
 
 
+def test_all_rows_together_have_the_lower_ends_of_each():
+    """On both sides of where a count is far above the bar, and right on it."""
+    counts = np.concatenate([np.arange(2000.0, 4600.0, 13), [2500.0]])
+    stddevs = np.where(np.arange(len(counts)) % 2, 100.0, 73.5)
+    measured = Measured(
+        items=as_items([f"{n:04}" for n in range(len(counts))]), counts=counts, stddevs=stddevs, smallest=1.0
+    )
+    found = estimate(measured, most_noise=0.05)
+    rounded = np.sqrt(stddevs**2 + 1 / 12)
+    reach = float(deviations(np.zeros(1), np.ones(1))[0])
+    alone = {
+        item: lower_end(count, stddev / 0.05, stddev, reach=reach)
+        for item, count, stddev in zip(measured.items.tolist(), counts.tolist(), rounded.tolist(), strict=True)
+    }
+
+    assert len(found.items) > 100
+    assert found.low.tolist() == [alone[item] for item in found.items.tolist()]
+    assert 0 in found.low.tolist()
+
+
 def test_tiny_and_huge_budgets_run():
     """Grids follow the budget, so that no noise leaves 64 bits."""
     for rho in ("1e-9", "1e-5", 800):
