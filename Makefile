@@ -14,6 +14,9 @@ PATHS := src tests $(wildcard benchmarks) $(wildcard studies) $(wildcard example
 MEMORY ?= /dev/shm
 # More words for pytest, the benchmark or the demo: make test ARGS="-k noise"
 ARGS ?=
+# Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package, and
+# a command that compiles it anew each time is not what anybody has who installed it.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Real data for the data tests, if it lies beside the repository; they say so and are skipped where there is none.
 ifndef HUSHCOUNT_DATA
@@ -42,7 +45,6 @@ serve-demo: $(SERVED)  ## Start the service on a made-up log, ask it with curl a
 # Three processes on two cores, since a third of the time is waiting for disks and servers; each file in one of them, and
 # all tests of Spark in one, since they share a session and a cluster, and all of Pinot in one: see tests/conftest.py.
 # Without either: make test ARGS="-m 'not spark and not pinot'"
-# Compiled modules are kept, whatever the machine says elsewhere: a hundred processes of the tests import the package.
 # Commits need not reach a disk here: temporary files are kept in memory where there is plenty, and removed at the end.
 test: compiler postgres java maven chromium  ## Run all checks, then all tests
 	@$(MAKE) --no-print-directory check
@@ -50,7 +52,7 @@ test: compiler postgres java maven chromium  ## Run all checks, then all tests
 	if [ "$${free:-0}" -gt 4000000 ]; then place=$$(mktemp -d $(MEMORY)/hush-XXXXXX); else place=$$(mktemp -d); fi; \
 	trap 'rm -rf "$$place"' EXIT; trap 'exit 130' INT TERM; \
 	chmod 755 "$$place"; \
-	TMPDIR="$$place" PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --durations=10 $(ARGS)
+	TMPDIR="$$place" $(BIN)/python -m pytest -n 3 --durations=10 $(ARGS)
 
 # The package does without one; the tests hold what it makes against the plain ways.
 compiler:

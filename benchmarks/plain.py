@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
-
-import duckdb
 
 
 def duckdb_query(file: Path) -> None:
     """In SQL, as DESIGN writes it."""
+    import duckdb
+
     with duckdb.connect() as connection:
         connection.execute(
             "SELECT item, count(DISTINCT user) AS people FROM read_parquet(?) GROUP BY item ORDER BY people DESC",
@@ -34,3 +35,6 @@ def pandas_query(file: Path) -> None:
 
 
 PLAIN: dict[str, Callable[[Path], None]] = {"duckdb": duckdb_query, "polars": polars_query, "pandas": pandas_query}
+
+if __name__ == "__main__":
+    PLAIN[sys.argv[2]](Path(sys.argv[1]))

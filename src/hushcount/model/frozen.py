@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
@@ -20,11 +21,14 @@ def frozen(described: type[_T]) -> type[_T]:
     """Make a class of frozen values from its annotated fields; methods of its own stay as they are."""
     # The standard library reads the fields and makes the slots; each function that it is kept from is not compiled.
     made: Any = dataclass(init=False, repr=False, eq=False, kw_only=True, slots=True)(described)
+    compared = _compared(made)
     shared: dict[str, Callable[..., Any]] = {
         "__init__": _init(made, fields(made)),
         "__repr__": _repr,
-        "__eq__": _eq,
-        "__hash__": _hash,
+        "__eq__": lambda self, other: (
+            compared(self) == compared(other) if type(self) is type(other) else NotImplemented
+        ),
+        "__hash__": lambda self: hash(compared(self)),
         "__setattr__": _refuse_to_set,
         "__delattr__": _refuse_to_delete,
         "__getstate__": _state,
@@ -41,11 +45,15 @@ def frozen(described: type[_T]) -> type[_T]:
 def _init(made: type, every: tuple[Field[Any], ...]) -> Callable[..., None]:
     # Slots write where a frozen value refuses.
     setters = {one.name: getattr(made, one.name).__set__ for one in every}
-    said = {one.name for one in every if one.init}
+    # So many known names are all of them; where some are not given but made, they are looked at each time.
+    whole = len(every) if all(one.init for one in every) else -1
+    defaults = {one.name: one.default for one in every if one.init and one.default is not MISSING}
     checked = getattr(made, "__post_init__", None)
 
     def __init__(self: Any, **given: Any) -> None:  # noqa: ANN401, N807  any field's type; its name in tracebacks
-        if given.keys() != said or len(said) < len(setters):
+        if len(given) != whole:
+            given = {**defaults, **given}
+        if len(given) != whole or not setters.keys() >= given.keys():
             given = _completed(made, every, given)
         for name, value in given.items():
             setters[name](self, value)
@@ -79,16 +87,12 @@ def _repr(self: Any) -> str:  # noqa: ANN401
     return f"{type(self).__qualname__}({', '.join(told)})"
 
 
-def _compared(value: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    return tuple(getattr(value, one.name) for one in fields(value) if one.compare)
-
-
-def _eq(self: Any, other: object) -> bool:  # noqa: ANN401
-    return _compared(self) == _compared(other) if type(self) is type(other) else NotImplemented
-
-
-def _hash(self: Any) -> int:  # noqa: ANN401
-    return hash(_compared(self))
+def _compared(made: type) -> Callable[[Any], tuple[Any, ...]]:
+    """What of a value is compared, as a tuple."""
+    names = [one.name for one in fields(made) if one.compare]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _refuse_to_set(_: object, name: str, __: object) -> NoReturn:
