@@ -9,20 +9,20 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hushcount.compiled.cores import on_two_cores
 from hushcount.compiled.passes import library
 from hushcount.engines.checking import check_selection
 from hushcount.engines.digests import Digests
 from hushcount.engines.duckdb.attempts import attempt, hold
 from hushcount.engines.duckdb.counting import counted, counted_in_sql
 from hushcount.engines.duckdb.cursor import Cursor
-from hushcount.engines.duckdb.encoding import Encoded, encode
+from hushcount.engines.duckdb.encoding import encode
 from hushcount.engines.duckdb.instances import Connection, let_wait, open_instance
 from hushcount.engines.duckdb.keys import Room
 from hushcount.engines.duckdb.loading import Copying, Loaded, load
@@ -85,7 +85,7 @@ def open_duckdb(
         connection = open_instance(path, memory_limit=memory_limit)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
-        loaded = load(connection, recognised, copying, Digests(digests))
+        loaded = load(connection, recognised, copying, known=Digests(digests))
         room = Room(rows=_most_rows(connection), folder=path)
         again = isinstance(recognised, Files) and not copied and memory_limit is None
         return DuckdbEngine(connection, loaded, folder, room=room, again=again)
@@ -183,7 +183,7 @@ class DuckdbEngine:
                 found = hold(self._source, lambda: counted_in_sql(cursor, rows, cap=cap, top=top))
                 self._check_bytes()
                 return found
-            read = self._read(cursor, rows)
+            read = hold(self._source, lambda: encode(cursor, rows, self._room))
             if bound is None:
                 return self._checked(lambda: counted(read, cap=cap, top=top))
             held = self._checked(read.incidence)
@@ -194,7 +194,9 @@ class DuckdbEngine:
         if selection.per_item_cap != 1:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         with self._asking() as cursor:
-            return self._checked(self._read(cursor, self._rows(cursor, selection)).incidence)
+            rows = self._rows(cursor, selection)
+            read = hold(self._source, lambda: encode(cursor, rows, self._room))
+            return self._checked(read.incidence)
 
     def close(self) -> None:
         """Wait for questions under way, then close the database and remove the folder for spilled rows."""
@@ -209,14 +211,13 @@ class DuckdbEngine:
             if own is not None:
                 own.interrupt()
 
-    def _read(self, cursor: Cursor, rows: SelectedRows) -> Encoded:
-        return hold(self._source, lambda: encode(cursor, rows, self._room))
-
     def _checked(self, work: Callable[[], _T]) -> _T:
         """What is made of rows that were read; nobody sees it before their bytes are known to be those of before."""
-        made = list[_T]()
-        on_two_cores(lambda part: part(), lambda: made.append(hold(self._source, work)), self._check_bytes)
-        return made[0]
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            checked = beside.submit(self._check_bytes)
+            made = hold(self._source, work)
+            checked.result()
+        return made
 
     def _check_bytes(self) -> None:
         if self._loaded.files is not None:

@@ -99,7 +99,7 @@ class Loaded:
 
 
 def load(
-    connection: _Connection, source: Source, copying: Copying | None = None, known: Digests | None = None
+    connection: _Connection, source: Source, copying: Copying | None = None, *, known: Digests | None = None
 ) -> Loaded:
     """Make a source readable; mostly as the table or view `data`.
 
@@ -111,7 +111,7 @@ def load(
     """
     match source:
         case Files():
-            return _load_files(connection, source, copying, known)
+            return _load_files(connection, source, copying, known=known)
         case Frame():
             copy_frame(connection, source)
             lies = () if source.place is None else (source.place,)
@@ -132,7 +132,7 @@ def _columns(connection: _Connection, source: Source) -> Typed:
     return {name: DuckDBColumn(name=name, type_name=type_name) for name, type_name, *_ in described}
 
 
-def _load_files(connection: _Connection, files: Files, copying: Copying | None, known: Digests | None) -> Loaded:
+def _load_files(connection: _Connection, files: Files, copying: Copying | None, *, known: Digests | None) -> Loaded:
     held = HeldFiles(files, None if copying is None else copying.copies(files), known)
     try:
         if files.format in {"json", "jsonl"}:
