@@ -88,14 +88,16 @@ class Place:
             setting.close()
 
 
-def make_place(folder: Path, *, ledger: str = "ledger.sqlite", workers: int = 4, ceilings: Any = None) -> Place:
-    """Data, keys and a ledger with its rules; every analyst has a token."""
+def make_place(
+    folder: Path, *, ledger: str = "ledger.sqlite", workers: int = 4, ceilings: Any = None, people: int = 1500
+) -> Place:
+    """Data of so many people, keys and a ledger with its rules; every analyst has a token."""
     data = folder / "data"
     data.mkdir(parents=True)
     chance = random.Random(7)
     rows = [
         f"u{person},a{int(chance.expovariate(0.4))},{chance.choice(('NZ', 'AU', 'FJ'))}"
-        for person in range(1500)
+        for person in range(people)
         for _ in range(3)
     ]
     (data / "events.csv").write_text("user_id,article,country\n" + "\n".join(rows) + "\n", encoding="utf-8")
