@@ -8,6 +8,7 @@ started by itself: in a folder, with variables and words of its own, with an exi
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import signal
@@ -158,6 +159,8 @@ def _begun(said: dict[str, Any], files: list[int]) -> dict[str, Any]:
 
 def _main() -> None:
     import_module("tests.faults.ready")
+    # All of it stays: whoever looks through it for garbage makes a copy of what was shared.
+    gc.freeze()
     said = _forking(socket.socket(fileno=int(sys.argv[1])))
     if said is not None:
         module, _, name = said["call"].partition(":")
