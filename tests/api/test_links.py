@@ -61,6 +61,10 @@ REACHED = {
 }
 # Walks in a round, steps in a walk, and rounds after which what was not reached cannot be reached.
 WALKS, STEPS, MOST_ROUNDS = 2, 16, 40
+# In this part of the walks things are also ended: where they are in all, most steps are about what is gone.
+ENDING = 0.4
+# What gives a saved question, of which the walk may want the newest release; and where its name is.
+MADE = {"POST /v1/questions": "name", "POST /v1/datasets/{dataset}/publish": "published"}
 # So often a stranger tries what somebody has.
 TRIES = 3
 LIMITS = (
@@ -102,6 +106,7 @@ class Walking:
         failures: what failed inside.
         who: who walks.
         prefer: whether it waits for answers.
+        ends: whether it also ends things.
         chance: chance, always the same.
         wrong: what was wrong.
         followed: how often each caller followed each link, with all that it names.
@@ -112,6 +117,7 @@ class Walking:
     failures: Failures
     who: str
     prefer: str
+    ends: bool
     chance: random.Random
     wrong: list
     followed: Counter
@@ -119,20 +125,23 @@ class Walking:
 
     def setup(self):
         """Take back what waits: nobody may have more than a few wishes that do."""
+        self.ends = self.chance.random() < ENDING
         client = self.stage.role(self.who)
         for wish in client.get("/v1/requests").form.get("data", ()):
             if wish["state"] == "waiting":
                 client.delete(f"/v1/requests/{wish['id']}")
 
     def step(self, given):
-        """One request."""
+        """One request; none where something would be ended that this walk leaves."""
         call = Call(given, self.chance, number=next(NUMBERS), prefer=self.prefer)
+        if call.method == "DELETE" and not self.ends:
+            return None
         if call.named and self.who not in NOBODIES and call.route != "POST /v1/invitations":
             self.compare(call)
         reply = call.sent(self.stage.role(self.who))
         self.judge(call, reply, self.who)
-        if (call.route, reply.status) == ("POST /v1/questions", 201) and self.chance.random() < 0.6:
-            self.release(reply.form["name"])
+        if reply.status == 201 and call.route in MADE and self.chance.random() < 0.6:
+            self.release(reply.form[MADE[call.route]])
         if call.named and reply.status < 300:
             self.followed[self.who, given.transition.id] += 1
         return StepOutput(_as_response(reply, given.case), given.case)

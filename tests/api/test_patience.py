@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,8 @@ from hushcount.app.serving.opening import open_setting
 from hushcount.app.serving.setup.config_file import read_config
 from tests.api.served import make_files
 from tests.api.test_serve import COMMAND, PATIENCE, called, free_port
+from tests.faults.server import children
+from tests.forked import Forked
 from tests.postgres import MISSING, find_programs, running_cluster
 
 pytestmark = pytest.mark.skipif(find_programs() is None, reason=MISSING)
@@ -45,13 +46,16 @@ def founded(config):
 
 
 @contextlib.contextmanager
-def started(config, *, workers=1):
+def started(config, *, workers=1, forked=True):
     """A server that was started, ready or not: the process, its port, the file of its log."""
     port, log = free_port(), config.parent / "log"
     variables = {"HUSHCOUNT_SERVER__WORKERS": str(workers), "HUSHCOUNT_SERVER__LISTEN": f"127.0.0.1:{port}"}
+    words, how = ("--config", str(config)), {"env": {**os.environ, **variables}, "cwd": config.parent}
     with log.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(  # noqa: S603  our own command
-            (*COMMAND, "--config", str(config)), env={**os.environ, **variables}, stdout=file, stderr=file
+        process = (
+            Forked("tests.faults.entry:main", *words, output=file.fileno(), errors=file.fileno(), **how)
+            if forked
+            else subprocess.Popen((*COMMAND, *words), stdout=file, stderr=file, **how)  # noqa: S603  our own command
         )
     try:
         yield process, port, log
@@ -75,19 +79,7 @@ def await_(condition, log):
     until = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < until, log.read_text(encoding="utf-8")
-        time.sleep(0.1)
-
-
-def children(process):
-    """The worker processes of a server."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, IndexError):
-            parent = int((entry / "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
-            words = (entry / "cmdline").read_bytes()
-            if parent == process.pid and b"spawn_main" in words:
-                found.append(int(entry.name))
-    return found
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -133,10 +125,10 @@ def test_a_worker_that_is_replaced_while_the_ledger_is_away_ends_nothing(cluster
         await_(lambda: status(port, "/readyz")[0] == 200, log)
         cluster.stop()
         try:
-            (gone, *_) = before = set(children(process))
+            (gone, *_) = before = set(children(process.pid))
             assert len(before) == 2
             os.kill(gone, signal.SIGKILL)
-            await_(lambda: len(set(children(process)) - {gone}) == 2, log)
+            await_(lambda: len(set(children(process.pid)) - {gone}) == 2, log)
             await_(lambda: "trying again" in log.read_text(encoding="utf-8"), log)
 
             assert process.poll() is None
@@ -187,7 +179,8 @@ def test_a_wrong_ledger_ends_the_server_with_the_reason(cluster, place, spoil, s
     spoil(cluster, place)
     if away:
         cluster.stop()
-    with started(place, workers=workers) as (process, port, log):
+    # Where it ends at once and has several workers, all of them are started as in the product, each from nothing.
+    with started(place, workers=workers, forked=away or workers == 1) as (process, port, log):
         if away:
             try:
                 await_(lambda: status(port, "/readyz")[0] == 503, log)

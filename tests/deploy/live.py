@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,10 +134,9 @@ def await_ready(live: Live) -> None:
     """Wait until it takes questions; what it said, if it does not."""
     latest = time.monotonic() + LONGEST
     while time.monotonic() < latest and live.process.poll() is None:
-        try:
+        # It may be bound to its port and not listen there yet.
+        with suppress(OSError):
             if live.call("GET", "/readyz")[0] == 200:
                 return
-        except OSError:
-            # It is bound to its port, and does not listen there yet.
-            time.sleep(0.05)
+        time.sleep(0.02)
     raise AssertionError((live.folder / "server.log").read_text(encoding="utf-8"))

@@ -12,6 +12,8 @@ from urllib.parse import quote
 import pytest
 import yaml
 
+from hushcount.app.serving.opening import open_setting
+from hushcount.app.serving.setup.config_file import read_config
 from tests.conftest import IN_CI
 from tests.deploy.live import HUSHCOUNT, LONGEST, await_ready, make_world, serving
 from tests.deploy.shipped import COMPOSE, installed, instructions, run
@@ -106,8 +108,7 @@ def test_a_stop_is_in_good_order(tmp_path):
 
 def test_what_a_start_fails_with(tmp_path):
     """2 for a configuration that cannot be used; 3 where the ledger is that of another key: both end the unit."""
-    with serving(make_world(tmp_path)) as live:
-        live.end()
+    open_setting(read_config(make_world(tmp_path), {})).close()
     (tmp_path / "noise-key").write_bytes(os.urandom(32))
     other_key = run([*HUSHCOUNT, "serve", "--config", "hushcount.toml", "--port", "0"], cwd=tmp_path)
     wrong = run([*HUSHCOUNT, "serve", "--config", "nowhere.toml"], cwd=tmp_path)

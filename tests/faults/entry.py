@@ -1,8 +1,8 @@
-"""The server of these tests: `hushcount serve`, wrapped. Run as a module.
+"""The server of these tests: `hushcount serve`, wrapped. Its first process is one of `tests.forked`.
 
-Its first process imports what workers need, starts no thread, and forks them, since importing is most of what starting
-one takes, and a storm starts dozens; and it looks after them more often than twice a second. That they can be started
-as in the product, each from nothing, is shown by tests/api/test_serve.py and tests/deploy.
+That one forks its workers too, since importing is most of what starting one takes, and a storm starts dozens; and it
+looks after them more often than twice a second. That they can be started as in the product, each from nothing, is shown
+by tests/api/test_serve.py and tests/deploy.
 
 What the variable HUSHCOUNT_FAULTS says as JSON happens in the workers alone:
     plans: a folder of files such as "after reserve 2"; each worker takes one and dies there, later ones live.
@@ -143,7 +143,9 @@ def worker() -> Any:
 
 serving.worker = worker
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """The first process."""
     # On a busy machine a worker takes long to start, and one that is given up is not what these tests are about.
     if "patience" in (told := json.loads(os.environ.get(VARIABLE, "{}"))):
         serving._PATIENCE = told["patience"]  # noqa: SLF001

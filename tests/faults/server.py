@@ -10,7 +10,6 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,8 +27,8 @@ from hushcount.ledger.ledger import EVERY, Account
 from hushcount.ledger.limits import rho_limit
 from tests.faults.entry import VARIABLE
 from tests.faults.history import Facts, read_facts
+from tests.forked import ROOT, Forked
 
-ROOT = Path(__file__).resolve().parents[2]
 ANALYSTS = ("ana", "bo", "cy", "di")
 # Small enough that part of what is asked is refused; windows are never renewed, so that sums tell.
 CEILINGS = {"dataset": Decimal(4), "analyst": Decimal("1.5")}
@@ -89,14 +88,16 @@ class Place:
             setting.close()
 
 
-def make_place(folder: Path, *, ledger: str = "ledger.sqlite", workers: int = 4, ceilings: Any = None) -> Place:
-    """Data, keys and a ledger with its rules; every analyst has a token."""
+def make_place(
+    folder: Path, *, ledger: str = "ledger.sqlite", workers: int = 4, ceilings: Any = None, people: int = 1500
+) -> Place:
+    """Data of so many people, keys and a ledger with its rules; every analyst has a token."""
     data = folder / "data"
     data.mkdir(parents=True)
     chance = random.Random(7)
     rows = [
         f"u{person},a{int(chance.expovariate(0.4))},{chance.choice(('NZ', 'AU', 'FJ'))}"
-        for person in range(1500)
+        for person in range(people)
         for _ in range(3)
     ]
     (data / "events.csv").write_text("user_id,article,country\n" + "\n".join(rows) + "\n", encoding="utf-8")
@@ -136,7 +137,7 @@ class Server:
     faults: dict[str, Any]
     port: int = 0
     starts: int = 0
-    process: subprocess.Popen[str] | None = None
+    process: Forked | None = None
     _log: list[Path] = field(default_factory=list)
 
     def start(self) -> None:
@@ -144,24 +145,10 @@ class Server:
         self.starts += 1
         log = self.place.folder / f"server-{self.starts}.log"
         self._log.append(log)
-        environment = {
-            **os.environ,
-            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}",
-            VARIABLE: json.dumps(self.faults),
-        }
+        environment = {**os.environ, VARIABLE: json.dumps(self.faults)}
+        words = ("--config", str(self.place.folder / "hushcount.toml"), "--port", str(self.port))
         with log.open("w", encoding="utf-8") as errors:
-            self.process = subprocess.Popen(  # noqa: S603 (our own program)
-                [
-                    *(sys.executable, "-m", "tests.faults.entry"),
-                    *("--config", str(self.place.folder / "hushcount.toml"), "--port", str(self.port)),
-                ],
-                cwd=ROOT,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-            )
+            self.process = Forked("tests.faults.entry:main", *words, env=environment, cwd=ROOT, errors=errors.fileno())
         if self.process.stdout is None:
             raise LookupError
         said = self.process.stdout.readline()
@@ -199,7 +186,7 @@ class Server:
 
     def workers(self) -> list[int]:
         """The processes that serve."""
-        return [] if self.process is None or self.process.poll() is not None else _children(self.process.pid)
+        return [] if self.process is None or self.process.poll() is not None else children(self.process.pid)
 
     def kill(self, pid: int) -> None:
         """Kill one worker, as nobody expects it."""
@@ -247,7 +234,8 @@ class Server:
             connection.close()
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):

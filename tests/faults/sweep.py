@@ -1,6 +1,6 @@
 """A sweep over all crash points without HTTP: for each, one process dies there and another one takes over.
 
-Run as a program: it imports everything once and forks two children for each point, so that no child inherits a thread.
+Run as a program of `tests.forked`: it has no thread that the two children which it forks for each point could inherit.
 It prints one line of JSON for each point: what the first one had drawn before it died, and what the second one gave.
 """
 
@@ -16,7 +16,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import tests.faults.ready  # noqa: F401
 from hushcount.app import answer as spine
 from hushcount.app.serving.callers.callers import Caller
 from hushcount.app.serving.jobs import running
@@ -60,7 +59,7 @@ def fall(folder: Path, point: str) -> None:
 
 def rise(folder: Path, point: str, out: int) -> None:
     """Take over what is there; then ask the same under the same key, and tell what there is."""
-    running.SILENCE, running.BEAT = timedelta(seconds=0.2), timedelta(seconds=0.1)
+    running.SILENCE, running.BEAT = timedelta(seconds=0.1), timedelta(seconds=0.02)
     with open_service(read_config(folder / "hushcount.toml", {})) as service:
         job = release(service, ANA, order_of(point), key=point.replace(" ", "-"))
         until = time.monotonic() + _PATIENCE
@@ -108,5 +107,6 @@ def sweep(folder: Path) -> None:
         print(json.dumps({"point": point, "died": died, **json.loads(wrote or b"{}")}), flush=True)  # noqa: T201
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """The sweep in the folder that is named."""
     sweep(Path(sys.argv[1]))

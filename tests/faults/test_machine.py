@@ -82,7 +82,7 @@ class HttpMachine(RuleBasedStateMachine):
         self.clock[0] = datetime(2026, 3, 2, 12, tzinfo=UTC)
         self.exit = ExitStack()
         folder = Path(self.exit.enter_context(tempfile.TemporaryDirectory()))
-        self.config = make_place(folder / "place", workers=1).config
+        self.config = make_place(folder / "place", workers=1, people=60).config
         self.portal = self.exit.enter_context(start_blocking_portal())
         self.texts: dict[str, str] = {}
         self.open()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,7 +11,8 @@ import pytest
 
 from tests.faults.points import WITHIN
 from tests.faults.proxy import proxy_to
-from tests.faults.server import ROOT, make_place
+from tests.faults.server import make_place
+from tests.forked import ROOT, Forked
 from tests.postgres import running_cluster
 
 
@@ -32,17 +31,17 @@ def test_a_death_at_any_step_costs_nothing(tmp_path, store):
     """The heir of a dead worker gives what that one had drawn, also with fresh noise; each key is charged once."""
     with ledger_in(store) as where:
         place = make_place(tmp_path / "place", ledger=where, workers=1)
-        done = subprocess.run(  # noqa: S603 (our own program)
-            [sys.executable, "-m", "tests.faults.sweep", str(place.folder)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        found = [json.loads(line) for line in done.stdout.splitlines()]
+        output, errors = tmp_path / "output", tmp_path / "errors"
+        with output.open("w", encoding="utf-8") as out, errors.open("w", encoding="utf-8") as err:
+            process = Forked(
+                *("tests.faults.sweep:main", str(place.folder)),
+                env=os.environ,
+                cwd=ROOT,
+                output=out.fileno(),
+                errors=err.fileno(),
+            )
+        assert process.wait(600) == 0, errors.read_text(encoding="utf-8")[-3000:]
+        found = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
         facts = place.facts()
     drawn = [one for one in found if one["drawn"] is not None]
     print(f"{store}: {len(found)} deaths, {len(drawn)} of them after the draw")  # noqa: T201 (shown with -s)

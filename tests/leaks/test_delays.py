@@ -20,7 +20,6 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp
 
 from hushcount.app.serving import opening
 from hushcount.app.serving.data.access import direct_access
@@ -35,7 +34,7 @@ _GRID = 1.0
 # What the store takes for the data of one person less and for that of one more. Both end before the first tick.
 _SECONDS = {"AU": 0.0, "NZ": 0.2}
 # On the grid they do little but wait, each for a part of the time between two ticks that is its own.
-_CALLERS = 4
+_CALLERS = 8
 
 
 class SlowEngine:
@@ -161,6 +160,9 @@ def test_a_permutation_test_is_exact(shift):
 
 def test_the_distance_is_the_one_of_an_independent_library():
     """Also where values are the same."""
+    # Importing it takes longer than most tests: by the process that runs this one, not by all that collect it.
+    from scipy.stats import ks_2samp
+
     chance = np.random.default_rng(4)
     for values in (chance.normal(size=(2, SAMPLES)), chance.integers(0, 5, size=(2, SAMPLES)).astype(float)):
         assert distance(*values) == pytest.approx(ks_2samp(*values, method="asymp").statistic)
