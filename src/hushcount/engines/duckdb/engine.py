@@ -87,7 +87,7 @@ def open_duckdb(
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
         loaded = load(connection, recognised, copying, known=Digests(digests))
         room = Room(rows=_most_rows(connection), folder=path)
-        again = isinstance(recognised, Files) and not copied and memory_limit is None
+        again = isinstance(recognised, Files) and memory_limit is None
         return DuckdbEngine(connection, loaded, folder, room=room, again=again)
     except BaseException:
         # Also for an interrupt: nothing of it stays on the disk.

@@ -57,6 +57,8 @@ def test_one_instance_serves_one_file_after_the_other(tmp_path, connects):
     assert counted(write(tmp_path / "a.parquet", ["x"])) == ["x"]
     assert counted(write(tmp_path / "b.parquet", ["y"])) == ["y"]
     assert counted(tmp_path / "c.csv") == ["z"]
+    for file, item in (("a.parquet", "x"), ("c.csv", "z")):
+        assert counted(tmp_path / file, copied=True) == [item]
     assert len(connects) == 1
 
 
@@ -75,10 +77,10 @@ def test_a_file_at_the_place_of_another_is_read_anew(tmp_path, connects):
 
 @pytest.mark.parametrize(
     ("source", "options"),
-    [(pa.table({"user": [1], "item": ["x"]}), {}), ("file", {"memory_limit": "1GB"}), ("file", {"copied": True})],
+    [(pa.table({"user": [1], "item": ["x"]}), {}), ("file", {"memory_limit": "1GB"})],
 )
 def test_what_may_leave_something_behind_is_closed(tmp_path, connects, source, options):
-    """Frames and copies are tables, and a limit is one engine's own: their instances serve nobody else."""
+    """Frames become tables, and a limit is one engine's own: their instances serve nobody else."""
     file = write(tmp_path / "a.parquet", ["x"])
 
     assert counted(file if isinstance(source, str) else source, **options) == ["x"]
