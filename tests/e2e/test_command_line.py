@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -440,6 +441,23 @@ def test_nothing_is_lost_when_a_command_ends_at_once(how, code):
     assert done.returncode == code
     assert ("words" in done.stderr) == ("words" in how)
     assert ("Traceback" in done.stderr) == ("raise" in how)
+
+
+def test_what_was_there_before_has_its_end():
+    """A tool that was loaded with Python, and is called at its end, is called; and the code is the same."""
+    code = "import atexit; atexit.register(print, 'before'); from hushcount.cli.main import run; run()"
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+
+    assert done.stdout.splitlines()[-1] == "before"
+    assert done.returncode == 0
+
+
+def test_output_that_was_closed_before_is_no_failure():
+    """As by `>&-` in a shell: nothing is said about it."""
+    words = shlex.join([sys.executable, "-m", "hushcount.cli", "--version"])
+    done = subprocess.run(["/bin/sh", "-c", f"{words} >&-"], capture_output=True, text=True, check=False)  # noqa: S603
+
+    assert "Exception ignored" not in done.stderr
 
 
 def test_a_reader_who_leaves_is_no_failure_of_ours(log):

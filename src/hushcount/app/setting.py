@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from hushcount.app.secret import Secret, passing_secret
+from hushcount.engines.digests import Digests
 from hushcount.ledger.catalog import Catalog
 from hushcount.ledger.ledger import Ledger
 from hushcount.model.frozen import frozen
@@ -48,7 +49,7 @@ class Setting:
         secret: what makes answers consistent.
         ledger: who keeps count; None for data in which nobody needs protecting.
         receipts: the folder of receipts; None where none are kept.
-        digests: the file of digests of large files; None where none are kept.
+        digests: digests of large files that were made before; None where none are kept.
         analyst: who asks.
         clock: tells when a receipt is made; a ledger goes by its store's own clock.
         notes: what was done on the way that a person should know, such as a new ledger.
@@ -57,7 +58,7 @@ class Setting:
     secret: Secret
     ledger: Ledger | None = None
     receipts: Path | None = None
-    digests: Path | None = None
+    digests: Digests | None = None
     analyst: str = "somebody"
     clock: Callable[[], datetime] = utc_now
     notes: tuple[str, ...] = ()

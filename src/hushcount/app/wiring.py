@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from hushcount.app.paths import paths_of
 from hushcount.app.secret import Secret, load_secret
 from hushcount.app.setting import Places, Setting
+from hushcount.engines.digests import Digests
 from hushcount.engines.engine import Engine
 from hushcount.engines.sources import DatabaseTable, Files, is_address, is_pinot, is_spark, recognise
 from hushcount.errors import InvalidParameter, LedgerUnavailable
@@ -40,7 +41,7 @@ def make_setting(places: Places, source: object = None, *, keeps_count: bool = T
         secret=secret,
         ledger=ledger,
         receipts=places.home / "receipts",
-        digests=places.home / "digests.json",
+        digests=Digests(places.home / "digests.json", secret.key(b"hushcount digests")),
         analyst=places.analyst,
         notes=(notes,) if notes else (),
     )
@@ -202,7 +203,7 @@ def open_engine(
     *,
     table: str | None = None,
     master: str | None = None,
-    digests: Path | None = None,
+    digests: Digests | None = None,
 ) -> Engine:
     """Open a source with an engine by name; an engine stays as it is.
 
@@ -211,7 +212,7 @@ def open_engine(
         engine: a name; None takes Spark for what Spark holds, Pinot for its addresses, and DuckDB for all else.
         table: one of several tables in a database.
         master: where Spark runs.
-        digests: a file in which digests of large files are kept for the next process.
+        digests: digests of large files that were made before.
     """
     if is_spark(source):
         return _open_spark(source, engine or "spark", table, master)

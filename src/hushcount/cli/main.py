@@ -47,11 +47,13 @@ def run() -> None:
     """The command as it is typed: `main`, and then the process ends without being taken to pieces.
 
     Python would let go of each of some hundred thousand objects, for a tenth of a second in which nothing happens that
-    the system does not do at once. What was registered to be done at the end since this began is done: `atexit` goes
-    backwards, and this was first. No thread is left then, and whatever was to be closed was closed.
+    the system does not do at once. What was registered to be done at the end is done: `atexit` goes backwards, and this
+    is first, or it is left out. No thread is left then, and whatever was to be closed was closed.
     """
     codes = list[int]()
-    atexit.register(_end, codes)
+    # Something was there before, such as a tool that measures coverage: then Python ends as it always does.
+    if not getattr(atexit, "_ncallbacks", lambda: 1)():
+        atexit.register(_end, codes)
     try:
         main(prog_name="hushcount")
     except SystemExit as ended:
@@ -63,8 +65,10 @@ def run() -> None:
 def _end(codes: list[int]) -> None:
     """End with a code that is known, once all that was written has left; else Python ends as it always does."""
     with suppress(OSError, ValueError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            # None if it was closed before we came.
+            if stream is not None:
+                stream.flush()
         for code in codes:
             os._exit(code)
 

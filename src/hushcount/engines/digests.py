@@ -4,10 +4,12 @@ By where a file is and its stamp: size, device, inode, and the times of the last
 latter is set by the system alone. What a digest names is held against the bytes after these were counted, as ever
 (`engines.files`), so one that is wrong refuses an answer and never names it wrongly; then all of them are forgotten.
 
-Within a process they are kept in memory. For the next one they are written to a file, if there is one: those of files
+Within a process they are kept in memory. For the next one they are written to a file, if there is one, under a key:
+without it nobody can tell whether a file that they have is the one that was asked about. Only those of files are kept
 that had been left alone for a while. A program that writes through a memory map gives a file a new time when it dirties
-a page, and not again before the system has written the page to the disk, which it does within half a minute; so after a
-while every further change gives a new one (but not on file systems in memory).
+a page, and not again before the system has written the page to the disk, which Linux does within half a minute unless
+it is told otherwise; so after a while every further change gives a new one. On file systems in memory it does not, and
+on some of a network it may not: what was changed there in such a way is noticed when its bytes have been counted.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -24,17 +27,18 @@ Stamp: TypeAlias = tuple[int, int, int, int, int]
 Digested: TypeAlias = dict[tuple[str, Stamp], bytes]
 
 _MADE: Digested = {}
-_MOST = 1024
+_MOST, _LENGTH = 1024, hashlib.blake2b().digest_size
 # Smaller files are digested in less time than it takes to look.
 _WORTH = 1 << 20
 _LEFT_ALONE = 60 * 10**9  # nanoseconds
 
 
 class Digests:
-    """Digests of this process; with a path, also those that other processes kept there."""
+    """Digests of this process; with a path, also those that other processes kept there under the same key."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None = None, key: bytes = b"") -> None:
+        # Where the time of the last change of state is none, as on Windows, nothing is kept.
+        self._path, self._key = None if sys.platform == "win32" else path, key
         self._read: dict[str, str] | None = None
 
     def find(self, place: str, stamp: Stamp) -> bytes | None:
@@ -43,7 +47,8 @@ class Digests:
         if found is None and stamp[0] >= _WORTH:
             if self._read is None:
                 self._read = self._kept()
-            found = bytes.fromhex(self._read.get(_name(place, stamp), "")) or None
+            name = self._name(place, stamp)
+            found = self._masked(name, bytes.fromhex(self._read[name])) if name in self._read else None
         return found
 
     def keep(self, made: Digested) -> None:
@@ -52,11 +57,12 @@ class Digests:
             _MADE.clear()
         _MADE.update(made)
         now = time.time_ns()
-        lasting = {
-            _name(place, stamp): digest.hex()
+        alone = {
+            self._name(place, stamp): digest
             for (place, stamp), digest in made.items()
             if stamp[0] >= _WORTH and max(stamp[3:]) < now - _LEFT_ALONE
         }
+        lasting = {name: self._masked(name, digest).hex() for name, digest in alone.items()}
         kept = self._kept() if lasting else {}
         if not lasting.items() <= kept.items():
             self._write(dict([*kept.items(), *lasting.items()][-_MOST:]))
@@ -75,7 +81,7 @@ class Digests:
             return {}
         try:
             read = json.loads(self._path.read_bytes())
-            return {name: digest for name, digest in read.items() if bytes.fromhex(digest)}
+            return {name: digest for name, digest in read.items() if len(bytes.fromhex(digest)) == _LENGTH}
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return {}
 
@@ -92,7 +98,12 @@ class Digests:
         with suppress(OSError):
             draft.unlink()
 
+    def _name(self, place: str, stamp: Stamp) -> str:
+        """One name for a place and a stamp."""
+        told = repr((place, stamp)).encode("utf-8", "surrogateescape")
+        return hashlib.blake2b(told, digest_size=16, key=self._key, person=b"digest's name").hexdigest()
 
-def _name(place: str, stamp: Stamp) -> str:
-    """One name for a place and a stamp: the file tells nobody where data lies."""
-    return hashlib.blake2b(repr((place, stamp)).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    def _masked(self, name: str, digest: bytes) -> bytes:
+        """A digest under the mask of its name, or what was masked: once more takes the mask away."""
+        mask = hashlib.blake2b(name.encode(), digest_size=_LENGTH, key=self._key, person=b"digest's mask").digest()
+        return bytes(one ^ other for one, other in zip(digest, mask, strict=True))

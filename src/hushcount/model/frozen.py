@@ -11,7 +11,10 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 _T = TypeVar("_T")
 
@@ -39,7 +42,31 @@ def frozen(described: type[_T]) -> type[_T]:
         # Python itself writes None for the hash of a class that has an equality of its own.
         if own.get(name) is None:
             setattr(made, name, function)
+    made.__signature__ = _Signature()
     return made  # type: ignore[no-any-return]  # it was one of those
+
+
+class _Signature:
+    """What help and editors show of a class: its fields, looked up when somebody asks."""
+
+    def __get__(self, value: object, owner: type[Any]) -> Signature:
+        from inspect import Parameter, Signature
+
+        given = [one for one in fields(owner) if one.init]
+        return Signature(
+            [
+                Parameter(one.name, Parameter.KEYWORD_ONLY, default=_shown_default(one), annotation=one.type)
+                for one in given
+            ]
+        )
+
+
+def _shown_default(one: Field[Any]) -> object:
+    from inspect import Parameter
+
+    if one.default is not MISSING:
+        return one.default
+    return Parameter.empty if one.default_factory is MISSING else one.default_factory
 
 
 def _init(made: type, every: tuple[Field[Any], ...]) -> Callable[..., None]:
@@ -48,7 +75,7 @@ def _init(made: type, every: tuple[Field[Any], ...]) -> Callable[..., None]:
     # So many known names are all of them; where some are not given but made, they are looked at each time.
     whole = len(every) if all(one.init for one in every) else -1
     defaults = {one.name: one.default for one in every if one.init and one.default is not MISSING}
-    checked = getattr(made, "__post_init__", None)
+    checks = hasattr(made, "__post_init__")
 
     def __init__(self: Any, **given: Any) -> None:  # noqa: ANN401, N807  any field's type; its name in tracebacks
         if len(given) != whole:
@@ -57,8 +84,8 @@ def _init(made: type, every: tuple[Field[Any], ...]) -> Callable[..., None]:
             given = _completed(made, every, given)
         for name, value in given.items():
             setters[name](self, value)
-        if checked is not None:
-            checked(self)
+        if checks:
+            self.__post_init__()
 
     return __init__
 

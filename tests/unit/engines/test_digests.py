@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -22,6 +23,7 @@ from hushcount.engines.sources import recognise
 from hushcount.errors import UnreadableSource
 
 BYTES = 2_000_000
+KEY = b"a key of the user's secret"
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def write(path, letter="x", size=BYTES):
 
 def version(path, kept):
     """The version of a file, as a process finds it."""
-    held = HeldFiles(recognise(path, None), known=Digests(kept))
+    held = HeldFiles(recognise(path, None), known=Digests(kept, KEY))
     try:
         return held.version()
     finally:
@@ -68,6 +70,22 @@ def test_the_next_process_digests_nothing_anew(tmp_path, monkeypatch, made):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert str(tmp_path) not in kept.read_text(encoding="ascii")
     assert [entry.name for entry in tmp_path.iterdir() if "kept" in entry.name] == ["kept"]
+
+
+def test_nobody_recognises_a_file_without_the_key(tmp_path, monkeypatch, made):
+    """Neither its digest nor its place is there to be compared with; under another key nothing is found."""
+    path, kept = write(tmp_path / "a.csv"), tmp_path / "kept"
+    version(path, kept)
+    told = kept.read_text(encoding="ascii")
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "blake2b").hexdigest()
+    next_process(monkeypatch)
+    held = HeldFiles(recognise(path, None), known=Digests(kept, b"another key"))
+
+    assert not any(digest[at : at + 8] in told for at in range(0, 128, 8))
+    assert held.digests() == [bytes.fromhex(digest)]
+    assert len(made) == 2
+    held.close()
 
 
 def replaced(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -161,3 +162,12 @@ def test_a_value_within_itself_is_told():
     named.many.append(named)
 
     assert "many=[...]" in repr(named)
+
+
+def test_help_shows_the_fields():
+    """Which words a class takes, with their defaults, as of a dataclass; and what is worked out is not among them."""
+    for name in ("Point", "Checked"):
+        ours, plain = inspect.signature(OURS[name]), inspect.signature(PLAIN[name])
+
+        assert list(ours.parameters.values()) == list(plain.parameters.values())
+    assert list(inspect.signature(OURS["Named"]).parameters) == list(inspect.signature(PLAIN["Named"]).parameters)

@@ -5,6 +5,7 @@ Any number of threads may ask one engine at once: each question has a connection
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 import weakref
@@ -54,7 +55,7 @@ def open_duckdb(
     memory_limit: str | None = None,
     copied: bool = False,
     kept: Path | None = None,
-    digests: Path | None = None,
+    digests: Digests | None = None,
 ) -> DuckdbEngine:
     """Open a source.
 
@@ -66,7 +67,7 @@ def open_duckdb(
         copied: take a private copy first, for an engine that stays open: nothing that happens to the source later is
             seen, nothing is locked, and no question has to look whether it changed.
         kept: with `copied`, a folder in which copies of files are kept, and read if they are there already.
-        digests: a file in which digests of large files are kept for the next process: see `engines.digests`.
+        digests: digests of large files that were made before.
 
     Raises:
         InvalidParameter: nothing that can be opened.
@@ -85,13 +86,13 @@ def open_duckdb(
         connection = open_instance(path, memory_limit=memory_limit)
         # Of the whole database: every cursor has it, and texts of moments do not depend on where we are.
         attempt(recognised, lambda: connection.execute("SET GLOBAL TimeZone = 'UTC'"))
-        loaded = load(connection, recognised, copying, known=Digests(digests))
+        loaded = load(connection, recognised, copying, known=digests)
         room = Room(rows=_most_rows(connection), folder=path)
         again = isinstance(recognised, Files) and memory_limit is None
         return DuckdbEngine(connection, loaded, folder, room=room, again=again)
     except BaseException:
         # Also for an interrupt: nothing of it stays on the disk.
-        _close(connection, folder, None, again=False)
+        _close(connection, folder, None, made_in=os.getpid())
         raise
 
 
@@ -106,14 +107,21 @@ def _remove_dead_once(temporary: Path) -> None:
     remove_dead(temporary, _FOLDER)
 
 
-def _close(connection: Connection | None, folder: PrivateFolder, files: HeldFiles | None, *, again: bool) -> None:
-    if connection is not None and again:
-        let_wait(connection)
-    elif connection is not None:
-        connection.close()
-    folder.remove()
-    if files is not None:
-        files.close()
+def _close(
+    connection: Connection | None, folder: PrivateFolder, files: HeldFiles | None, *, made_in: int, again: bool = False
+) -> None:
+    """Let go of all that an engine has; a child of the process that made it has nothing of its own to let go of."""
+    if os.getpid() != made_in:
+        return
+    try:
+        if connection is not None and again:
+            let_wait(connection)
+        elif connection is not None:
+            connection.close()
+    finally:
+        folder.remove()
+        if files is not None:
+            files.close()
 
 
 class DuckdbEngine:
@@ -129,8 +137,9 @@ class DuckdbEngine:
         self._asked, self._idle = 0, threading.Condition()
         # What each thread reads with.
         self._reading: dict[int, Connection] = {}
-        # Also if nobody closes it.
-        self._finalizer = weakref.finalize(self, _close, connection, folder, loaded.files, again=again)
+        # Also if nobody closes it; then its connection serves nobody else, since somebody may still be asking.
+        self._finalizer = weakref.finalize(self, _close, connection, folder, loaded.files, made_in=os.getpid())
+        self._again = again
 
     def describe(self) -> Description:
         """The columns."""
@@ -202,7 +211,10 @@ class DuckdbEngine:
         """Wait for questions under way, then close the database and remove the folder for spilled rows."""
         with self._idle:
             self._idle.wait_for(lambda: self._asked == 0)
-            self._finalizer()
+            found = self._finalizer.detach()
+            if found is not None:
+                _, close, given, named = found
+                close(*given, **named, again=self._again)
 
     def interrupt(self, thread: int) -> None:
         """Stop what a thread is reading; its call fails. What it does with rows in memory goes on to its end."""

@@ -26,8 +26,10 @@ _SETTINGS = {
     "arrow_large_buffer_size": "true",  # as `arrow` reads texts
     "enable_external_file_cache": "false",
 }
-# At most one waits: what it holds is little, and whoever asks several at once keeps their engines.
+# At most one waits, with some tens of megabytes: whoever asks about several at once keeps their engines.
 WAITING = list[Connection]()
+# Of the parent of this process, of which this one has neither the threads nor anything to close.
+_PARENTS = list[Connection]()
 
 
 def open_instance(folder: Path, *, memory_limit: str | None) -> Connection:
@@ -50,15 +52,14 @@ def open_instance(folder: Path, *, memory_limit: str | None) -> Connection:
 
 def let_wait(instance: Connection) -> None:
     """Keep an instance that read files through the view `data`, without a limit of its own, for the next source."""
-    import duckdb
-
     try:
         instance.execute("DROP VIEW IF EXISTS data")
-    except duckdb.Error:
+    except BaseException:
+        # Also for an interrupt.
         instance.close()
-    else:
-        WAITING.append(instance)
-        close_waiting(but=1)
+        raise
+    WAITING.append(instance)
+    close_waiting(but=1)
 
 
 def close_waiting(but: int = 0) -> None:
@@ -68,7 +69,13 @@ def close_waiting(but: int = 0) -> None:
             WAITING.pop(0).close()
 
 
+def _leave_to_parent() -> None:
+    _PARENTS.extend(WAITING)
+    WAITING.clear()
+
+
 atexit.register(close_waiting)
 if hasattr(os, "register_at_fork"):
-    # A child would have it without its threads, and could neither use nor close it.
-    os.register_at_fork(before=close_waiting)
+    # A child would have it without its threads, and could neither use nor close it. Another thread may have let one
+    # wait in between.
+    os.register_at_fork(before=close_waiting, after_in_child=_leave_to_parent)

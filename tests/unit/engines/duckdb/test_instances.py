@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hushcount.engines.duckdb import engine as engine_module
 from hushcount.engines.duckdb import instances
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.errors import UnreadableSource
@@ -113,6 +115,43 @@ def test_one_that_has_spilled_is_not_used_again(tmp_path, connects):
     assert len(connects) == 2
 
 
+def test_an_engine_that_nobody_closed_leaves_its_instance_to_nobody(tmp_path, connects):
+    """Somebody may still be asking it, as at the end of a process: the next source has another one."""
+    engine = open_duckdb(write(tmp_path / "a.parquet", ["x"]))
+    finalizer = engine._finalizer  # noqa: SLF001  as the garbage collector and the end of Python call it
+    finalizer()
+
+    assert instances.WAITING == []
+    assert counted(write(tmp_path / "b.parquet", ["y"])) == ["y"]
+    assert len(connects) == 2
+    engine.close()
+
+
+def test_an_interrupt_while_closing_leaves_nothing(tmp_path, monkeypatch):
+    """The folder for rows is gone, and the instance is closed and does not wait."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    engine = open_duckdb(write(tmp_path / "a.parquet", ["x"]))
+    closed = []
+
+    class Interrupted:
+        def execute(self, _):
+            raise KeyboardInterrupt
+
+        def close(self):
+            closed.append(True)
+
+    def interrupted(_):
+        instances.let_wait(Interrupted())
+
+    monkeypatch.setattr(engine_module, "let_wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.close()
+
+    assert closed == [True]
+    assert instances.WAITING == []
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.parquet"]
+
+
 def test_many_at_once_have_one_each(tmp_path, connects):
     """Engines that are open together never share one; afterwards one waits."""
     files = {n: write(tmp_path / f"{n}.parquet", [f"item {n}"]) for n in range(8)}
@@ -146,3 +185,20 @@ def test_a_child_of_a_fork_starts_its_own(tmp_path):
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert counted(file) == ["x"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_child_of_a_fork_takes_nothing_from_its_parent(tmp_path, monkeypatch):
+    """What it lets go of is not its own: the parent's folder stays, and the parent answers on."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    engine = open_duckdb(write(tmp_path / "a.parquet", ["x"]))
+    folders = {entry.name for entry in tmp_path.iterdir()}
+    child = os.fork()
+    if not child:
+        engine.close()
+        os._exit(0 if {entry.name for entry in tmp_path.iterdir()} == folders and not instances.WAITING else 1)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert engine.histogram(SELECTION).items.tolist() == ["x"]
+    engine.close()
