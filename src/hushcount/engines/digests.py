@@ -56,6 +56,8 @@ class Digests:
         if len(_MADE) + len(made) > _MOST:
             _MADE.clear()
         _MADE.update(made)
+        if self._path is None:
+            return
         now = time.time_ns()
         alone = {
             self._name(place, stamp): digest
@@ -87,8 +89,7 @@ class Digests:
 
     def _write(self, kept: dict[str, str]) -> None:
         """Whole or not at all, and for nobody else to read; where it cannot be written, the next process digests."""
-        if self._path is None:
-            return
+        assert self._path is not None, "as it was asked before"  # noqa: S101  for the type checker
         draft = self._path.with_name(f"{self._path.name}.{os.getpid()}-{time.monotonic_ns()}")
         with suppress(OSError):
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
