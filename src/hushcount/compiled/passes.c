@@ -31,6 +31,9 @@
 
 /* Pairs that are looked at later. */
 #define AHEAD 16
+/* So many sums stay in a core's own cache. */
+#define CACHED (1 << 15)
+#define SOME 64
 
 /* ---- encoded pairs: engines/pairs.py ---- */
 
@@ -40,12 +43,18 @@ API void hush_count_pairs(int64_t pairs, const int32_t *ids, const int64_t *time
                           int64_t low, int64_t high, int64_t *counts)
 {
     const uint64_t width = (uint64_t)(high - low);
-    for (int64_t pair = 0; pair < pairs; pair++) {
-        if (pair + AHEAD < pairs && (uint64_t)(ids[pair + AHEAD] - low) < width)
-            __builtin_prefetch(counts + ids[pair + AHEAD], 1);
-        const int64_t often = times[pair * stride];
-        if ((uint64_t)(ids[pair] - low) < width)
-            counts[ids[pair]] += often < cap ? often : cap;
+    for (int64_t pair = 0; pair < pairs;) {
+        /* First which, then the counts: whether an item is within the range is hard to guess. */
+        int32_t within[SOME];
+        int64_t often[SOME], count = 0;
+        for (const int64_t end = pair + SOME < pairs ? pair + SOME : pairs; pair < end; pair++) {
+            within[count] = ids[pair];
+            often[count] = times[pair * stride] < cap ? times[pair * stride] : cap;
+            __builtin_prefetch(counts + ids[pair], 1);
+            count += (uint64_t)(ids[pair] - low) < width;
+        }
+        for (int64_t one = 0; one < count; one++)
+            counts[within[one]] += often[one];
     }
 }
 
@@ -84,33 +93,72 @@ API void hush_split_keys(int64_t rows, const int64_t *keys, int64_t bits, int64_
     }
 }
 
-/* Keys of people who are numbered from `first` on, and of items. Whether somebody is outside of so many numbers. */
-API void hush_join_keys(int64_t rows, const int64_t *people, uint64_t first, uint64_t span, const int32_t *items,
-                        int64_t *keys, int64_t *outside)
+/* Keys of people, each with the number that they are above an origin, and of items. The smallest and the largest of
+ * these numbers, those of before included: of somebody below the origin it is larger than any. */
+static inline __attribute__((always_inline)) void
+join_keys(int64_t rows, const void *people, const int wide, uint64_t origin, const int32_t *items, int64_t *keys,
+          uint64_t *ends)
 {
-    uint64_t found = 0;
+    uint64_t least = ends[0], most = ends[1];
     for (int64_t row = 0; row < rows; row++) {
-        const uint64_t number = (uint64_t)people[row] - first;
-        found |= number >= span;
+        const int64_t person = wide ? ((const int64_t *)people)[row] : ((const int32_t *)people)[row];
+        const uint64_t number = (uint64_t)person - origin;
+        least = number < least ? number : least;
+        most = number > most ? number : most;
         keys[row] = (int64_t)(number << 32 | (uint32_t)items[row]);
     }
-    *outside = (int64_t)found;
+    ends[0] = least;
+    ends[1] = most;
 }
 
-/* Keys in any order: a person in the upper half, the number of an item in the lower. How many each person has. */
-API void hush_count_rows(int64_t rows, const int64_t *keys, int64_t *counts)
+CLONED API void hush_join_keys(int64_t rows, const void *people, int64_t wide, uint64_t origin, const int32_t *items,
+                               int64_t *keys, uint64_t *ends)
+{
+    if (wide)
+        join_keys(rows, people, 1, origin, items, keys, ends);
+    else
+        join_keys(rows, people, 0, origin, items, keys, ends);
+}
+
+/* Keys in any order: a person in the upper half, the number of an item in the lower. How many each person has, from the
+ * one with number `first` on. */
+API void hush_count_rows(int64_t rows, const int64_t *keys, int64_t first, int64_t *counts)
 {
     for (int64_t row = 0; row < rows; row++)
-        counts[keys[row] >> 32]++;
+        counts[(keys[row] >> 32) - first]++;
+}
+
+/* From how many rows each person has, in two halves of all rows or in one: where each half puts a person's rows, and
+ * who has any, where their lists begin, and where the last ends. How many people that are is told. */
+API void hush_begin_lists(int64_t people, int64_t halves, int64_t *first, int64_t *second, int64_t *codes,
+                          int64_t *offsets, int64_t *found)
+{
+    int64_t row = 0, count = 0;
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t begin = row;
+        row += first[person];
+        first[person] = begin;
+        if (halves > 1) {
+            const int64_t rows = second[person];
+            second[person] = row;
+            row += rows;
+        }
+        codes[count] = person;
+        offsets[count] = begin;
+        count += row > begin;
+    }
+    offsets[count] = row;
+    *found = count;
 }
 
 /* The place of each key's item, put where the list of its person goes on. */
-API void hush_place_rows(int64_t rows, const int64_t *keys, const int32_t *places, int64_t *next, int32_t *ids)
+API void hush_place_rows(int64_t rows, const int64_t *keys, int64_t first, const int32_t *places, int64_t *next,
+                         int32_t *ids)
 {
     for (int64_t row = 0; row < rows; row++) {
         if (row + AHEAD < rows)
             __builtin_prefetch(places + (uint32_t)keys[row + AHEAD]);
-        ids[next[keys[row] >> 32]++] = places[(uint32_t)keys[row]];
+        ids[next[(keys[row] >> 32) - first]++] = places[(uint32_t)keys[row]];
     }
 }
 
@@ -353,14 +401,6 @@ static inline int64_t has_bit(const uint8_t *bits, int32_t id)
     return bits[id >> 3] >> (id & 7) & 1;
 }
 
-API void hush_count_wanted(int64_t pairs, const int32_t *ids, const uint8_t *wanted, int64_t *found)
-{
-    int64_t count = 0;
-    for (int64_t pair = 0; pair < pairs; pair++)
-        count += has_bit(wanted, ids[pair]);
-    *found = count;
-}
-
 API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *allowed,
                            uint8_t *keep, int64_t *held)
 {
@@ -467,29 +507,49 @@ API void hush_keep_smallest(int64_t people, const int64_t *offsets, const int32_
     }
 }
 
+/* One column is compiled by itself, for sums that stay in a cache and for those that are asked for ahead. */
+static inline __attribute__((always_inline)) void
+add_lists(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *keep, const int64_t *held,
+          int64_t low, int64_t high, const int64_t columns, const int64_t *weights, int64_t *total, uint8_t *seen,
+          const int far)
+{
+    for (int64_t person = 0; person < people; person++) {
+        const int64_t *row = weights + held[person] * columns;
+        const int64_t last = held[person] ? offsets[person + 1] : 0;
+        int64_t pair = offsets[person];
+        while (pair < last && ids[pair] < low)
+            pair++;
+        while (pair < last && ids[pair] < high) {
+            /* First which, then the sums: whether a pair is kept is hard to guess, and nothing here depends on it. */
+            int32_t kept[SOME];
+            int64_t count = 0;
+            for (const int64_t end = pair + SOME < last ? pair + SOME : last; pair < end && ids[pair] < high; pair++) {
+                kept[count] = ids[pair];
+                count += keep[pair];
+                if (far)
+                    __builtin_prefetch(total + ids[pair] * columns, 1);
+            }
+            for (int64_t one = 0; one < count; one++) {
+                seen[kept[one]] = 1;
+                for (int64_t column = 0; column < columns; column++)
+                    total[kept[one] * columns + column] += row[column];
+            }
+        }
+    }
+}
+
 /* Of the items from `low` up to `high`: two cores take two ranges of items, and none writes where the other does. */
 API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *keep,
                        const int64_t *held, int64_t low, int64_t high, int64_t columns, const int64_t *weights,
                        int64_t *total, uint8_t *seen)
 {
-    for (int64_t person = 0; person < people; person++) {
-        const int64_t *row = weights + held[person] * columns;
-        const int64_t last = offsets[person + 1];
-        int64_t pair = offsets[person];
-        while (pair < last && ids[pair] < low)
-            pair++;
-        for (; pair < last && ids[pair] < high; pair++) {
-            /* Sums of millions of items lie in memory and not in a cache: they are asked for ahead. */
-            const int32_t next = ids[pair + AHEAD < offsets[people] ? pair + AHEAD : pair];
-            __builtin_prefetch(total + (next >= low && next < high ? next : ids[pair]) * columns, 1);
-            if (!keep[pair])
-                continue;
-            int64_t *sums = total + ids[pair] * columns;
-            seen[ids[pair]] = 1;
-            for (int64_t column = 0; column < columns; column++)
-                sums[column] += row[column];
-        }
-    }
+    const int far = (high - low) * columns > CACHED;
+    if (columns == 1 && far)
+        add_lists(people, offsets, ids, keep, held, low, high, 1, weights, total, seen, 1);
+    else if (columns == 1)
+        add_lists(people, offsets, ids, keep, held, low, high, 1, weights, total, seen, 0);
+    else
+        add_lists(people, offsets, ids, keep, held, low, high, columns, weights, total, seen, far);
 }
 
 /* Rows of sums that are wanted, moved together in their order. */

@@ -61,15 +61,24 @@ def count_pairs(ids: Ints, times: Int64s, *, cap: int, width: int) -> Int64s | N
     """As `engines.pairs.count_pairs`."""
     if (found := library()) is None:
         return None
-    counts, stride = np.zeros(width, dtype=np.int64), times.strides[0] // 8
-    given = ctypes.c_int64(len(ids)), read(ids, np.int32), read(times) if stride else read(times[:1])
+    stride = times.strides[0] // 8 and 1
+    # Counts that fit into a cache are made twice, each of half of the pairs, and added up.
+    twice = len(ids) >= MANY_ROWS and width < _FEW_SUMS
+    tables = [np.zeros(width, dtype=np.int64) for _ in range(1 + twice)]
 
-    def count(items: slice) -> None:
-        limits = map(ctypes.c_int64, (stride and 1, cap, items.start, items.stop))
-        call(found.hush_count_pairs, *given, *limits, counts)
+    def count(pairs: slice, items: slice, number: int = 0) -> None:
+        some, often = ids[pairs], times[pairs] if stride else times[:1]
+        limits = map(ctypes.c_int64, (stride, cap, items.start, items.stop))
+        given = ctypes.c_int64(len(some)), read(some, np.int32), read(often)
+        call(found.hush_count_pairs, *given, *limits, tables[number])
 
-    _by_items(count, ids, width)
-    return counts
+    if twice:
+        halves = (slice(0, len(ids) // 2), 0), (slice(len(ids) // 2, len(ids)), 1)
+        on_two_cores(lambda half: count(half[0], slice(0, width), half[1]), *halves)
+        tables[0] += tables[1]
+    else:
+        _by_items(lambda items: count(slice(0, len(ids)), items), ids, width)
+    return tables[0]
 
 
 def split_keys(keys: Int64s, *, bits: int) -> Split | None:
@@ -150,21 +159,12 @@ def tangents(factor: int, count: int) -> Floats | None:
     return made
 
 
-def count_wanted(ids: Ints, wanted: Bools) -> int | None:
-    """As `engines.bounding.count_wanted`."""
-    if (found := library()) is None:
-        return None
-    count = np.empty(1, dtype=np.int64)
-    call(found.hush_count_wanted, ctypes.c_int64(len(ids)), read(ids, np.int32), _bits(wanted), count)
-    return int(count[0])
-
-
 def keep_allowed(rows: tuple[Int64s, Ints], *, allowed: Bools, keep: Bools) -> Int64s | None:
     """As `engines.bounding.keep_allowed`."""
     if (found := library()) is None:
         return None
     held = np.empty(len(rows[0]) - 1, dtype=np.int64)
-    call(found.hush_keep_allowed, *_people(rows), _bits(allowed), _written(keep), held)
+    call(found.hush_keep_allowed, *_people(rows), _bits(allowed), written(keep), held)
     return held
 
 
@@ -173,7 +173,7 @@ def keep_ids(ids: Ints, keep: Bools, numbers: Ints, *, kept: npt.NDArray[np.int3
     if (found := library()) is None:
         return False
     given = ctypes.c_int64(len(ids)), read(ids, np.int32), read(keep), read(numbers, np.int32)
-    call(found.hush_keep_ids, *given, _written(kept))
+    call(found.hush_keep_ids, *given, written(kept))
     return True
 
 
@@ -196,7 +196,7 @@ def keep_smallest(
     people, things = hashes
     call(
         *(found.hush_keep_smallest, *_people(rows), read(held), ctypes.c_int64(limit)),
-        *(read(people, np.uint64), read(things, np.uint64), _written(keep), room[0], room[1]),
+        *(read(people, np.uint64), read(things, np.uint64), written(keep), room[0], room[1]),
     )
     return True
 
@@ -248,9 +248,7 @@ def keep_rows(total: Int64s, wanted: Bools) -> Int64s | None:
     """As `total[wanted]`, of rows that nobody needs any more: in their place."""
     if (found := library()) is None or not total.flags.c_contiguous:
         return None
-    call(
-        found.hush_keep_rows, ctypes.c_int64(len(total)), read(wanted), ctypes.c_int64(total.shape[1]), _written(total)
-    )
+    call(found.hush_keep_rows, ctypes.c_int64(len(total)), read(wanted), ctypes.c_int64(total.shape[1]), written(total))
     return total[: np.count_nonzero(wanted)]
 
 
@@ -336,7 +334,7 @@ def _bits(values: Bools) -> Bytes:
     return np.packbits(values, bitorder="little")
 
 
-def _written(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def written(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array to write to, which cannot be a copy."""
     if not values.flags.c_contiguous or not values.flags.writeable:
         raise ValueError("an array that C writes to must be contiguous and writeable")

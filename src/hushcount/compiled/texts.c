@@ -10,25 +10,16 @@
 #define API __attribute__((visibility("default")))
 #define ROWS 16
 #define AHEAD 64
+#define SHORT 15
+#define LONG 0xFF00000000000000ULL
+/* So many texts stay in a cache. */
+#define FEW 4096
 
-static inline uint64_t mixed(uint64_t state, uint64_t word)
+/* Both halves of a product with a secret number: whoever does not know it cannot say which words undo each other. */
+static inline uint64_t mixed(uint64_t state, uint64_t word, uint64_t secret)
 {
-    state = (state ^ word) * 0x9FB21C651E98DF25ULL;
-    return state ^ state >> 32;
-}
-
-/* Up to eight bytes as one number, different ones of one length as different numbers; what overlaps is read twice. */
-static inline uint64_t short_word(const uint8_t *text, int64_t length)
-{
-    uint32_t first, last;
-    if (length >= 4) {
-        memcpy(&first, text, 4);
-        memcpy(&last, text + length - 4, 4);
-        return (uint64_t)first << 32 | last;
-    }
-    if (length <= 0)
-        return 0;
-    return (uint64_t)text[0] << 16 | (uint64_t)text[length / 2] << 8 | text[length - 1];
+    const unsigned __int128 product = (unsigned __int128)(state ^ word) * (secret | 1);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static inline uint64_t word_at(const uint8_t *text)
@@ -38,11 +29,43 @@ static inline uint64_t word_at(const uint8_t *text)
     return word;
 }
 
-/* Whether two texts of one length are equal. Most are short: a call for each would take as long again. */
+/* A short text as a whole, as most are: its bytes, zeros, and its length in the last byte. Of a longer one the last byte
+ * is LONG, and nothing else counts. */
+struct cell {
+    uint64_t first, second;
+};
+
+/* What of a word is within a text: at 8 + n where n bytes are, n negative or beyond the word included. */
+static const uint64_t WITHIN[] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
+    UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+/* Of short texts no branch depends on the length: it would be guessed wrong as often as lengths change. `room` is how
+ * many bytes may be read, those of other texts included. */
+static inline struct cell cell_of(const uint8_t *text, int64_t length, int64_t room)
+{
+    struct cell cell = {0, LONG};
+    if (length > SHORT)
+        return cell;
+    cell.second = 0;
+    if (room <= SHORT) {
+        memcpy(&cell, text, (size_t)length);
+    } else {
+        cell.first = word_at(text) & WITHIN[8 + length];
+        cell.second = word_at(text + 8) & WITHIN[length];
+    }
+    cell.second |= (uint64_t)length << 56;
+    return cell;
+}
+
+static inline int is_long(struct cell cell)
+{
+    return cell.second >= LONG;
+}
+
+/* Whether two texts of one length of at least eight bytes are equal. */
 static inline int equal(const uint8_t *one, const uint8_t *other, int64_t length)
 {
-    if (length < 8)
-        return short_word(one, length) == short_word(other, length);
     for (int64_t place = 0; place < length - 8; place += 8)
         if (word_at(one + place) != word_at(other + place))
             return 0;
@@ -50,14 +73,14 @@ static inline int equal(const uint8_t *one, const uint8_t *other, int64_t length
 }
 
 /* Seeded, so that nobody can make many texts fall into one slot. No answer depends on it. */
-static inline uint64_t hash_of(const uint8_t *text, int64_t length, uint64_t seed)
+static inline uint64_t hash_of(const uint8_t *text, int64_t length, struct cell cell, uint64_t seed)
 {
-    uint64_t state = mixed(seed, (uint64_t)length);
-    if (length < 8)
-        return mixed(mixed(state, short_word(text, length)), seed);
+    if (!is_long(cell))
+        return mixed(mixed(mixed(~seed, cell.first, seed), cell.second, seed), ~seed, seed);
+    uint64_t state = mixed(~seed, (uint64_t)length, seed);
     for (int64_t place = 0; place < length - 8; place += 8)
-        state = mixed(state, word_at(text + place));
-    return mixed(mixed(state, word_at(text + length - 8)), seed);
+        state = mixed(state, word_at(text + place), seed);
+    return mixed(mixed(state, word_at(text + length - 8), seed), ~seed, seed);
 }
 
 static inline uint64_t slot_of(uint64_t hash, int64_t number)
@@ -76,34 +99,44 @@ static inline void put(uint64_t mask, uint64_t *slots, uint64_t hash, int64_t nu
 /* sizes: rows that are numbered, which are all unless a new text finds no room; texts known; texts that may be known;
  * bytes that may be taken. */
 API void hush_number_texts(int64_t rows, const uint8_t *bytes, const int64_t *offsets, uint64_t seed, uint64_t mask,
-                           uint64_t *slots, int64_t *sizes, int64_t *edges, uint8_t *buffer, int32_t *numbers)
+                           uint64_t *slots, int64_t *sizes, struct cell *known, int64_t *edges, uint8_t *buffer,
+                           int32_t *numbers)
 {
     uint64_t hashes[AHEAD];
+    struct cell cells[AHEAD];
     sizes[0] = 0;
     for (int64_t first = 0; first < rows; first += AHEAD) {
         const int64_t last = first + AHEAD < rows ? first + AHEAD : rows;
         for (int64_t row = first; row < last; row++) {
-            hashes[row - first] = hash_of(bytes + offsets[row], offsets[row + 1] - offsets[row], seed);
+            const uint8_t *const text = bytes + offsets[row];
+            const int64_t length = offsets[row + 1] - offsets[row];
+            const struct cell cell = cell_of(text, length, offsets[rows] - offsets[row]);
+            cells[row - first] = cell;
+            hashes[row - first] = hash_of(text, length, cell, seed);
             __builtin_prefetch(slots + (hashes[row - first] & mask));
         }
-        /* Tables of millions of texts lie in memory and not in a cache: what a row needs is asked for ahead of it. */
-        for (int64_t row = first; row < last; row++)
-            __builtin_prefetch(edges + (uint32_t)slots[hashes[row - first] & mask]);
-        for (int64_t row = first; row < last; row++) {
+        /* Tables of many texts lie in memory and not in a cache: what a row needs is asked for ahead of it. */
+        for (int64_t row = first; row < last && sizes[1] > FEW; row++) {
             const uint32_t number = (uint32_t)slots[hashes[row - first] & mask];
-            __builtin_prefetch(buffer + edges[number ? number - 1 : 0]);
+            __builtin_prefetch(known + (number ? number - 1 : 0));
+            if (is_long(cells[row - first]))
+                __builtin_prefetch(edges + number);
         }
         for (int64_t row = first; row < last; row++) {
             const uint8_t *const text = bytes + offsets[row];
             const int64_t length = offsets[row + 1] - offsets[row];
             const uint64_t hash = hashes[row - first];
+            const struct cell cell = cells[row - first];
             uint64_t place = hash & mask;
             int64_t number = -1;
             for (; slots[place]; place = (place + 1) & mask) {
-                const int64_t known = (int64_t)(uint32_t)slots[place] - 1;
-                if (slots[place] >> 32 == hash >> 32 && edges[known + 1] - edges[known] == length &&
-                    equal(buffer + edges[known], text, length)) {
-                    number = known;
+                const int64_t other = (int64_t)(uint32_t)slots[place] - 1;
+                if (slots[place] >> 32 != hash >> 32 || known[other].first != cell.first ||
+                    known[other].second != cell.second)
+                    continue;
+                if (!is_long(cell) || (edges[other + 1] - edges[other] == length &&
+                                       equal(buffer + edges[other], text, length))) {
+                    number = other;
                     break;
                 }
             }
@@ -113,6 +146,7 @@ API void hush_number_texts(int64_t rows, const uint8_t *bytes, const int64_t *of
                     return;
                 memcpy(buffer + edges[number], text, (size_t)length);
                 edges[number + 1] = edges[number] + length;
+                known[number] = cell;
                 slots[place] = slot_of(hash, number);
                 sizes[1]++;
             }
@@ -122,14 +156,14 @@ API void hush_number_texts(int64_t rows, const uint8_t *bytes, const int64_t *of
     }
 }
 
-API void hush_place_texts(int64_t texts, const uint8_t *buffer, const int64_t *edges, uint64_t seed, uint64_t mask,
-                          uint64_t *slots)
+API void hush_place_texts(int64_t texts, const struct cell *known, const uint8_t *buffer, const int64_t *edges,
+                          uint64_t seed, uint64_t mask, uint64_t *slots)
 {
     uint64_t hashes[AHEAD];
     for (int64_t first = 0; first < texts; first += AHEAD) {
         const int64_t last = first + AHEAD < texts ? first + AHEAD : texts;
         for (int64_t text = first; text < last; text++) {
-            hashes[text - first] = hash_of(buffer + edges[text], edges[text + 1] - edges[text], seed);
+            hashes[text - first] = hash_of(buffer + edges[text], edges[text + 1] - edges[text], known[text], seed);
             __builtin_prefetch(slots + (hashes[text - first] & mask), 1);
         }
         for (int64_t text = first; text < last; text++)
@@ -143,7 +177,7 @@ API void hush_number_integers(int64_t rows, const int64_t *values, uint64_t seed
 {
     sizes[0] = 0;
     for (int64_t row = 0; row < rows; row++) {
-        const uint64_t hash = mixed(mixed(seed, (uint64_t)values[row]), seed);
+        const uint64_t hash = mixed(mixed(~seed, (uint64_t)values[row], seed), ~seed, seed);
         uint64_t place = hash & mask;
         while (slots[place] && known[(uint32_t)slots[place] - 1] != values[row])
             place = (place + 1) & mask;
@@ -161,7 +195,7 @@ API void hush_number_integers(int64_t rows, const int64_t *values, uint64_t seed
 API void hush_place_integers(int64_t values, const int64_t *known, uint64_t seed, uint64_t mask, uint64_t *slots)
 {
     for (int64_t value = 0; value < values; value++)
-        put(mask, slots, mixed(mixed(seed, (uint64_t)known[value]), seed), value);
+        put(mask, slots, mixed(mixed(~seed, (uint64_t)known[value], seed), ~seed, seed), value);
 }
 
 /* ---- order: bytes compared as numbers, a text before those that it begins ---- */
@@ -257,7 +291,7 @@ static void part(struct texts *all, uint64_t pivot, int64_t *first, int64_t *las
 static void sort_words(struct texts *all, int64_t low, int64_t high, int64_t depth, int more)
 {
     while (high - low > ROWS) {
-        all->chance = mixed(all->chance, (uint64_t)high);
+        all->chance = mixed(all->chance, (uint64_t)high, 0x9FB21C651E98DF25ULL);
         const uint64_t pivot = all->words[low + (int64_t)(all->chance % (uint64_t)(high - low))];
         int64_t first = low, last = high;
         part(all, pivot, &first, &last);

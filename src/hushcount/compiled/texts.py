@@ -58,6 +58,8 @@ class NumberedTexts(_Numbered):
 
     def __init__(self) -> None:
         super().__init__()
+        # Of a short text all that it is, for one look at the memory: as C has it, two words.
+        self._cells = np.empty(2 * _FEW, dtype=np.uint64)
         self._edges = np.zeros(_FEW + 1, dtype=np.int64)
         self._buffer = np.empty(_FEW_BYTES, dtype=np.uint8)
 
@@ -73,7 +75,7 @@ class NumberedTexts(_Numbered):
                     read(buffer, np.uint8),
                     read(edges[done:]),
                 ),
-                *(*self._table(), self._sizes, self._edges, self._buffer, found[done:]),
+                *(*self._table(), self._sizes, self._cells, self._edges, self._buffer, found[done:]),
             )
             done += int(self._sizes[0])
             if done == rows:
@@ -85,7 +87,9 @@ class NumberedTexts(_Numbered):
         if self._is_full():
             self._widen()
             self._edges.resize(int(self._sizes[2]) + 1, refcheck=False)
-            call(needed().hush_place_texts, ctypes.c_int64(len(self)), self._buffer, self._edges, *self._table())
+            self._cells.resize(2 * int(self._sizes[2]), refcheck=False)
+            given = ctypes.c_int64(len(self)), self._cells, self._buffer, self._edges
+            call(needed().hush_place_texts, *given, *self._table())
         else:
             self._sizes[3] = 2 * (len(self._buffer) + length)
             self._buffer.resize(int(self._sizes[3]), refcheck=False)
@@ -135,12 +139,12 @@ class NumberedIntegers(_Numbered):
         super().__init__()
         self._known = np.empty(_FEW, dtype=np.int64)
 
-    def numbers(self, values: Int64s) -> Int32s:
+    def numbers(self, values: Int64s | Int32s) -> Int32s:
         """The number of each of some integers."""
         done, found = 0, np.empty(len(values), dtype=np.int32)
         while True:
             call(
-                *(needed().hush_number_integers, ctypes.c_int64(len(values) - done), read(values[done:])),
+                *(needed().hush_number_integers, ctypes.c_int64(len(values) - done), read(values[done:], np.int64)),
                 *(*self._table(), self._sizes, self._known, found[done:]),
             )
             done += int(self._sizes[0])

@@ -51,12 +51,6 @@ def keep_ids(ids: _Int32s, keep: _Bools, numbers: _Int32s, *, kept: _Int32s) -> 
         kept[:] = numbers.take(ids[keep])
 
 
-def count_wanted(ids: _Int32s, wanted: _Bools) -> int:
-    """How many pairs have one of the wanted items."""
-    found = passes.count_wanted(ids, wanted)
-    return int(np.count_nonzero(wanted.take(ids))) if found is None else found
-
-
 def items_of(offsets: Int64s, ids: _Int32s, *, people: Int64s, n_items: int) -> _Bools:
     """Which items some people hold, allowed or not."""
     found = passes.items_of((offsets, ids), people, n_items=n_items)

@@ -26,9 +26,11 @@ import numpy.typing as npt
 from hushcount.compiled import passes
 from hushcount.compiled import texts as compiled
 from hushcount.compiled.cores import MANY_ROWS
+from hushcount.compiled.passes import once
 from hushcount.compiled.texts import those
 from hushcount.engines import bounding, clipping
 from hushcount.engines.hashing import role_keys
+from hushcount.engines.pairs import count_pairs
 from hushcount.engines.portions import Bools, Portion, Users, added_up, hashed
 from hushcount.errors import InvalidInput, InvalidParameter
 from hushcount.model.amounts import whole
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
 Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 _Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
+# What is looked up of so many items stays in a cache.
+_FEW_ITEMS = 1 << 15
+
 
 @frozen
 class MemoryIncidence:
@@ -65,12 +70,14 @@ class MemoryIncidence:
             a disk one after the other: no more than one is needed at a time, but for `lists`.
         people: how many people there are.
         narrow: at most one list of items, and who has what of them alone; see `_narrowed`.
+        sizes: at most one array: how many people have each item.
     """
 
     items: SortedTexts
     portions: Sequence[Portion]
     people: int
     narrow: list[tuple[frozenset[str], MemoryIncidence]] = field(default_factory=list, repr=False, compare=False)
+    sizes: list[Int64s] = field(default_factory=list, repr=False, compare=False)
 
     def weights(self, rule: UniformWeights) -> WeightedHistogram:
         """Sum of everyone's uniform weights after bounding, in text order; a weight that rounds to zero is listed."""
@@ -157,16 +164,19 @@ class MemoryIncidence:
         total = 0
         for portion in self.portions:
             held = np.minimum(np.diff(portion.offsets), rule.bound.max_items)
-            shares = held if rule.share == "held" else np.full_like(held, rule.bound.max_items)
-            lengths, people = np.unique(shares, return_counts=True)
-            steps = [_step(unit, length, rule.norm) for length in lengths.tolist()]
-            total += sum(step * many for step, many in zip(steps, people.tolist(), strict=True))
+            people = np.bincount(held)
+            for length in np.flatnonzero(people).tolist():
+                share = length if rule.share == "held" else rule.bound.max_items
+                total += _step(unit, share, rule.norm) * int(people[length])
         return total
 
     def held(self, listed: Items) -> int:
         """How many pairs of a person and a listed item there are."""
-        wanted = _on(listed, self.items)
-        return sum(portion.among(wanted) for portion in self.portions)
+        if not self.sizes:
+            width = len(self.items)
+            parts = (count_pairs(portion.ids, once(len(portion.ids)), cap=1, width=width) for portion in self.portions)
+            self.sizes.append(added_up(parts))
+        return int(self.sizes[0][_on(listed, self.items)].sum())
 
     def losses(self, ranked: Ranked, clips: Sequence[Clip], *, unit: int) -> Int64s:
         """What each clip takes away, in units of one person."""
@@ -188,17 +198,18 @@ class MemoryIncidence:
         return sums
 
     def _narrowed(self, listed: Items) -> MemoryIncidence:
-        """Where pairs are many and in memory: those of the listed items alone, kept for as long as the list is this.
+        """Where pairs and items are many and in memory: those of the listed items alone, or of a list that has them.
 
         Of millions of items few are listed: then what is looked up for each pair stays in a cache.
         """
-        if isinstance(self.portions, tuple) and len(self.portions) == 1 and len(self.portions[0].ids) >= MANY_ROWS:
+        in_memory = isinstance(self.portions, tuple) and len(self.portions) == 1
+        if in_memory and len(self.items) > _FEW_ITEMS and len(self.portions[0].ids) >= MANY_ROWS:
             names = frozenset(listed.tolist())
-            if not self.narrow or self.narrow[0][0] != names:
+            if not self.narrow or not names <= self.narrow[0][0]:
                 self.narrow.clear()
                 wanted = _on(listed, self.items)
                 portion = self.portions[0].narrowed(wanted)
-                few = replace(self, items=those(self.items, wanted), portions=(portion,), narrow=[])
+                few = replace(self, items=those(self.items, wanted), portions=(portion,), narrow=[], sizes=[])
                 self.narrow.append((names, few))
             return self.narrow[0][1]
         return self

@@ -25,18 +25,18 @@ def item_bits(n_items: int) -> int:
     return max(n_items - 1, 0).bit_length()
 
 
-def split_rows(batches: list[Int64s], places: Int32s, *, people: int) -> passes.Split:
-    """As `split_keys`, of keys in any order, which are gone then.
+def split_rows(batches: list[Int64s], places: Int32s, *, numbers: range) -> passes.Split:
+    """As `split_keys`, of keys in any order, which are gone then; people are numbered anew, from zero.
 
     Args:
         batches: keys: the number of a person * 2^NUMBER_BITS + the number of an item.
         places: the place of each item, by its number.
-        people: how many numbers people may have.
+        numbers: all numbers that people may have.
     """
     rows = sum(map(len, batches))
     found = None
-    if people <= _FREE_NUMBERS * rows + _FEW:
-        found = lists.split_rows(batches, places, people=people)
+    if len(numbers) <= _FREE_NUMBERS * rows + _FEW:
+        found = lists.split_rows(batches, places, numbers=numbers)
     if found is None:
         keys, bits = np.concatenate(batches) if batches else np.zeros(0, dtype=np.int64), item_bits(len(places))
         batches.clear()
@@ -44,6 +44,7 @@ def split_rows(batches: list[Int64s], places: Int32s, *, people: int) -> passes.
             part = keys[first : first + _ROWS]
             own = places[part & ((1 << NUMBER_BITS) - 1)]
             part >>= NUMBER_BITS
+            part -= numbers.start
             part <<= bits
             part |= own
         keys.sort()

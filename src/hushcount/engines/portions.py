@@ -70,10 +70,6 @@ class Portion:
         """For each item the sum of the rows of `weights` for how many items each of its people holds; who is seen."""
         return bounding.add_rows(self.offsets, self.ids, keep=keep, held=held, weights=weights, n_items=n_items)
 
-    def among(self, wanted: Bools) -> int:
-        """How many pairs have one of the wanted items."""
-        return sum(self.in_halves(lambda _, rows: bounding.count_wanted(self.ids[rows[0] : rows[-1]], wanted)))
-
     def narrowed(self, wanted: Bools) -> Portion:
         """The people who have some of the wanted items, with these alone, which are numbered among themselves."""
         keep = np.empty(len(self.ids), dtype=np.bool_)

@@ -118,10 +118,10 @@ class SummedItems:
     def __post_init__(self) -> None:
         if self.sums.ndim != 2 or not self.sums.shape[1]:
             raise InvalidInput("sums must have a row for each item and a column for each rule")
-        # The items need to be looked at once: an item's smallest and largest sum stand for all of them.
-        _check_rows(self.items, self.sums.min(axis=1), least=0)
-        if len(self.items) and int(self.sums.max()) >= LARGEST:
-            raise InvalidInput("sums must be below 2^62")
+        # The items need to be looked at once. All sums together: NumPy takes ten times as long for those of each row.
+        _check_rows(self.items, self.sums[:, 0], least=0)
+        if len(self.items) and (int(self.sums.min()) < 0 or int(self.sums.max()) >= LARGEST):
+            raise InvalidInput("sums must be from zero up to 2^62")
 
     def each(self, step: Callable[[SummedItems], Items]) -> Items:
         """See `Sums`."""
@@ -212,7 +212,9 @@ class Ranked:
 
     def __post_init__(self) -> None:
         _check_rows(self.items, self.amplitudes, least=1)
-        if sum(step * step for step in self.amplitudes.tolist()) >= LARGEST:
+        # Doubles are off by far less than a half of it; thousands of whole numbers take a hundred times as long.
+        about = float(np.square(self.amplitudes, dtype=np.float64).sum())
+        if about >= LARGEST / 2 and sum(step * step for step in self.amplitudes.tolist()) >= LARGEST:
             raise InvalidInput("the squares of amplitudes come to 2^62 or more, where sums of 64 bits end")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
@@ -12,8 +13,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from hushcount.engines.duckdb import engine as duckdb_engine
 from hushcount.engines.duckdb import keys
-from hushcount.engines.duckdb.keys import Keys
+from hushcount.engines.duckdb.arrow import TextColumn
+from hushcount.engines.duckdb.cursor import Cursor
+from hushcount.engines.duckdb.items import ItemHashes
 from hushcount.engines.filters import grammar
 from hushcount.errors import InvalidInput, InvalidParameter, UnknownColumn
 from hushcount.model.inputs import Bound, Clip, LengthWeights, Ranked, UniformWeights
@@ -173,7 +177,7 @@ def test_answers_beyond_memory_agree(tmp_path, columns, cap, top, rule, clipped)
     ours, theirs = OPENERS["parquet"](columns, tmp_path), ReferenceEngine(columns)
     plain = theirs.incidence(SELECTION)
     # Every batch but the first finds memory full; of small tables there is one, which is cut.
-    with patch.object(keys, "_FILES", 3), patch.object(Keys, "add", one_by_one(Keys.add)):
+    with patch.object(keys, "_FILES", 3), patch.object(Cursor, "batches", one_by_one(Cursor.batches)):
         ours._room = replace(ours._room, rows=2)  # noqa: SLF001
         held = ours.incidence(SELECTION)
         _histograms_agree(ours, theirs, replace(SELECTION, per_item_cap=cap), top=top)
@@ -186,14 +190,34 @@ def test_answers_beyond_memory_agree(tmp_path, columns, cap, top, rule, clipped)
     assert held.held(ranked.items) == plain.held(ranked.items)
 
 
-def one_by_one(add):
-    """Rows are added one after the other."""
+@SEARCH
+@given(columns=tables(), where=FILTERS, cap=st.sampled_from([1, 2]), rule=RULES)
+@pytest.mark.parametrize("hashes", ["their own", "one for many"])
+def test_answers_by_hashes_agree(tmp_path, hashes, columns, where, cap, rule):
+    """Items that are read by hashes of their texts, whether two texts have the same hash or not."""
+    ours, theirs = OPENERS["parquet"](columns, tmp_path), ReferenceEngine(columns)
+    selection = replace(SELECTION, where=where)
+    sql = ItemHashes.sql if hashes == "their own" else "(strlen(item) % 2)::UBIGINT"
+    with patch.object(duckdb_engine, "are_few", return_value=True), patch.object(ItemHashes, "sql", sql):
+        _histograms_agree(ours, theirs, replace(selection, per_item_cap=cap), top=None)
+        _incidences_agree(ours.incidence(selection), theirs.incidence(selection), rule)
 
-    def added(self, people, items):
-        for row in range(len(items)):
-            add(self, people[row : row + 1], items[row : row + 1])
 
-    return added
+def one_by_one(batches):
+    """Rows come one after the other."""
+
+    def cut(self, *given):
+        with closing(batches(self, *given)) as found:
+            for columns in found:
+                texts = [isinstance(column, TextColumn) for column in columns]
+                rows = len(columns[0].edges) - 1 if texts[0] else len(columns[0])
+                for row in range(rows):
+                    yield tuple(
+                        TextColumn(column.buffer, column.edges[row : row + 2]) if text else column[row : row + 1]
+                        for column, text in zip(columns, texts, strict=True)
+                    )
+
+    return cut
 
 
 @SEARCH

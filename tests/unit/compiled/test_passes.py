@@ -136,15 +136,6 @@ def test_bounded_lists(lists, barred, limit, hashes, weights, cores):
         assert same(bounded)
 
 
-@given(ids=st.lists(st.integers(0, ITEMS - 1), max_size=40), wanted=st.sets(st.integers(0, ITEMS - 1)))
-def test_wanted_pairs(ids, wanted):
-    """However many there are."""
-    listed = np.array([item in wanted for item in range(ITEMS)])
-    found, plain = both(lambda: bounding.count_wanted(np.array(ids, dtype=np.int32), listed))
-
-    assert found == plain == sum(item in wanted for item in ids)
-
-
 @given(
     lists=LISTS,
     who=st.lists(st.integers(0, 11), max_size=6),
@@ -217,14 +208,15 @@ def test_encoded_pairs(rows, width):
     batches=st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, ITEMS - 1)), max_size=99), max_size=4),
     places=st.permutations(range(ITEMS)),
     many=st.booleans(),
+    first=st.sampled_from([0, 7, 2**31 - 12]),
 )
-def test_lists_of_rows(batches, places, many):
+def test_lists_of_rows(batches, places, many, first):
     """Rows in any order, in any batches, on one core and on two: the lists that Python makes of them."""
     held = Counter((one, places[item]) for batch in batches for one, item in batch)
 
     def lists():
-        keys = [np.array([(one << 32) + item for one, item in batch], dtype=np.int64) for batch in batches]
-        return pairs.split_rows(keys, np.array(places, dtype=np.int32), people=12)
+        keys = [np.array([(one + first << 32) + item for one, item in batch], dtype=np.int64) for batch in batches]
+        return pairs.split_rows(keys, np.array(places, dtype=np.int32), numbers=range(first, first + 12))
 
     with patch.object(compiled_lists, "MANY_ROWS", 0 if many else 10**6):
         assert same(lists)
@@ -234,23 +226,36 @@ def test_lists_of_rows(batches, places, many):
 
 
 @given(
-    first=st.sampled_from([-(2**63), -(2**62), -3, 0, 5, 2**63 - 40]),
-    rows=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**31 - 1)), max_size=40),
-    outside=st.sampled_from([None, 2**63 - 1, -(2**63), 31, -1]),
+    first=st.sampled_from([-(2**63), -(2**31), -3, 0, 5, 2**31 - 1, 2**63 - 1]),
+    steps=st.lists(st.integers(-(2**30), 2**30 - 1) | st.integers(-40, 40), max_size=20),
+    far=st.sampled_from([None, -(2**30) - 1, 2**30, 2**33, -(2**63)]),
+    cut=st.integers(0, 20),
 )
-def test_rows_of_people_who_are_close(first, rows, outside):
-    """Each row becomes one integer, also at the ends of what an integer can be; nobody outside is taken for another."""
-    people, items = [first + one for one, _ in rows], [item for _, item in rows]
-    stranger = outside if outside in {None, 2**63 - 1, -(2**63)} else first + outside
-    if stranger is not None and -(2**63) <= stranger < 2**63:
-        people, items = [*people, stranger], [*items, 0]
-    found = compiled_lists.join_keys(
-        np.array(people, dtype=np.int64), range(first, first + 31), np.array(items, dtype=np.int32)
-    )
-    if all(one - first in range(31) for one in people):
-        assert found.tolist() == [(one - first) * 2**32 + item for one, item in zip(people, items, strict=True)]
-    else:
-        assert found is None
+def test_rows_of_people_who_are_close(first, steps, far, cut):
+    """Each row becomes one integer, of which everybody comes back, also around the ends of what an integer can be."""
+    people = np.array([first, *(first + step for step in [*steps, *([] if far is None else [far])])], dtype=object)
+    people = ((people + 2**63) % 2**64 - 2**63).astype(np.int64)
+    if people.min() >= -(2**31) and people.max() < 2**31:
+        people = people.astype(np.int32)
+    items, keys = np.arange(len(people), dtype=np.int32)[::-1].copy(), np.empty(len(people), dtype=np.int64)
+    close = compiled_lists.ClosePeople()
+    parts = slice(0, cut), slice(cut, len(people))
+    found = [close.join(people[part], items[part], keys=keys[part]) for part in parts]
+
+    assert all(found) == (far is None)
+    if far is None:
+        numbers = keys >> 32
+        assert (numbers + np.int64(close.origin)).tolist() == people.tolist()
+        assert (keys & (2**32 - 1)).tolist() == items.tolist()
+        assert close.numbers == range(int(numbers.min()), int(numbers.max()) + 1)
+
+
+def test_nobody_is_close():
+    """Of no rows there are no numbers."""
+    close = compiled_lists.ClosePeople()
+
+    assert close.join(np.zeros(0, np.int64), np.zeros(0, np.int32), keys=np.zeros(0, np.int64))
+    assert len(close.numbers) == 0
 
 
 @pytest.mark.parametrize("shape", ["ascending", "descending", "alike", "any"])
@@ -258,7 +263,7 @@ def test_a_long_list(shape):
     """Of one person, longer than what is sorted by insertion, whatever its order."""
     made = {"ascending": range(5000), "descending": range(5000)[::-1], "alike": [7] * 5000}
     items = np.array(made.get(shape, np.random.default_rng(3).integers(0, 5000, 5000)), dtype=np.int64)
-    _, offsets, ids, times = pairs.split_rows([items], np.arange(5000, dtype=np.int32), people=1)
+    _, offsets, ids, times = pairs.split_rows([items], np.arange(5000, dtype=np.int32), numbers=range(1))
     distinct, often = np.unique(items, return_counts=True)
 
     assert (offsets.tolist(), ids.tolist(), times.tolist()) == ([0, len(ids)], distinct.tolist(), often.tolist())
@@ -268,7 +273,7 @@ def test_people_whose_numbers_are_far_apart_need_no_table():
     """Rows are sorted instead: a table of all numbers would not fit into memory."""
     keys = [np.array([(2**31 - 2 << 32) + 1, 0, 2**31 - 2 << 32], dtype=np.int64)]
     with patch.object(compiled_lists, "split_rows", side_effect=MemoryError):
-        people, offsets, ids, _ = pairs.split_rows(keys, np.array([1, 0], dtype=np.int32), people=2**31)
+        people, offsets, ids, _ = pairs.split_rows(keys, np.array([1, 0], dtype=np.int32), numbers=range(2**31))
 
     assert (people.tolist(), offsets.tolist(), ids.tolist()) == ([0, 2**31 - 2], [0, 1, 3], [1, 0, 1])
 
@@ -276,12 +281,17 @@ def test_people_whose_numbers_are_far_apart_need_no_table():
 @given(
     pairs_of=st.lists(st.tuples(st.integers(0, ITEMS - 1), st.integers(1, 6)), min_size=1, max_size=40),
     cap=st.integers(1, 4),
-    many=st.booleans(),
+    cores=st.sampled_from(["one", "two, by pairs", "two, by items"]),
 )
-def test_counted_pairs(pairs_of, cap, many):
+def test_counted_pairs(pairs_of, cap, cores):
     """Up to a cap, on one core and on two, whether times are listed or one number stands for all."""
     ids, times = (np.array(column) for column in zip(*pairs_of, strict=True))
-    with patch.object(passes, "MANY_ROWS", 0 if many else 10**6), patch.object(passes, "_SAMPLE", 1):
+    sizes = {
+        "MANY_ROWS": 10**6 if cores == "one" else 0,
+        "_FEW_SUMS": 10**6 if cores == "two, by pairs" else 0,
+        "_SAMPLE": 1,
+    }
+    with patch.multiple(passes, **sizes):
         assert same(lambda: pairs.count_pairs(ids.astype(np.int32), times, cap=cap, width=ITEMS))
         assert same(lambda: pairs.count_pairs(ids.astype(np.int32), passes.once(len(ids)), cap=cap, width=ITEMS))
 

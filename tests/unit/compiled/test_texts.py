@@ -58,6 +58,28 @@ def test_texts_are_sorted_by_code_points(words):
     assert found[places[np.array(numbers, dtype=np.int64)]].tolist() == words
 
 
+def test_texts_that_differ_in_nothing_but_their_length():
+    """Around one word, two and three, of which zeros are a part or stand behind; wherever a text lies in a buffer."""
+    made = [sign * length for sign in ("x", "\0", "\xff") for length in range(30)]
+    made += [f"{'x' * length}{end}" for length in range(20) for end in ("\0", "\0\0", "y")]
+    met = list(dict.fromkeys(made))
+    for first in range(len(made)):
+        turned = made[first:] + made[:first]
+        table, numbers = numbered([*met, *turned], len(met))
+
+        assert numbers == [met.index(text) for text in [*met, *turned]]
+        assert table.all().tolist() == met
+
+
+def test_words_that_undo_each_other_do_not_share_a_slot():
+    """Two words that a product with a known number would mix to the same, in every combination of twelve places."""
+    pairs = "a" * 16, "aaaaaaa!aaa!aaa!"
+    table, _ = numbered(["".join(pairs[n >> k & 1] for k in range(12)) for n in range(4096)], 4096)
+    slots = table._slots[table._slots > 0]  # noqa: SLF001  what the table looks like
+
+    assert len(np.unique(slots >> np.uint64(32))) > 4000
+
+
 @pytest.mark.parametrize("shape", ["alike", "one begins the other", "numbers"])
 @pytest.mark.parametrize("many", [0, 1 << 20])
 def test_many_texts_are_sorted(monkeypatch, shape, many):

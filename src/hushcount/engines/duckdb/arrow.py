@@ -53,7 +53,7 @@ class TextColumn:
     edges: Int64s
 
 
-Column: TypeAlias = Int64s | TextColumn
+Column: TypeAlias = Int64s | npt.NDArray[np.int32] | TextColumn
 
 
 class Batch:
@@ -79,7 +79,7 @@ def batches(capsule: _Capsule, kinds: tuple[type, ...]) -> Iterator[Batch]:
 
     Args:
         capsule: what `__arrow_c_stream__` gave.
-        kinds: of each column, `int` for BIGINT and `str` for VARCHAR with large offsets.
+        kinds: of each column, `np.int64` for BIGINT, `np.int32` for INTEGER, `str` for VARCHAR with large offsets.
     """
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -97,8 +97,8 @@ def batches(capsule: _Capsule, kinds: tuple[type, ...]) -> Iterator[Batch]:
 
 def _column(array: _Array, kind: type) -> Column:
     rows, first = array.length, array.offset
-    if kind is int:
-        return _values(array.buffers[1], first + rows, np.int64)[first:]
+    if kind is not str:
+        return _values(array.buffers[1], first + rows, kind)[first:]
     edges = _values(array.buffers[1], first + rows + 1, np.int64)[first:]
     return TextColumn(_values(array.buffers[2], int(edges[-1]), np.uint8), edges)
 

@@ -1,27 +1,29 @@
-"""Encoding: the rows of a question become integers, in one pass over the data.
+"""Encoding: the rows of a question become integers, mostly in one pass over the data.
 
 Items, and people who are not integers close together, are numbered as they are met, by machine code that reads DuckDB's
-own batches; then the items are sorted, and the rows of each person become a list of their items' places. Without
-machine code SQL numbers in two passes, with the same places for items.
+own batches; then the items are sorted, and the rows of each person become a list of their items' places. Items that
+look few are numbered in a pass before, as `items` says. If people turn out to be far apart, or hashes of items to be
+alike, it is begun anew in the way that always does. Without machine code SQL numbers in two passes, with the same
+places for items.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 import numpy as np
 
 from hushcount.compiled import passes
-from hushcount.compiled.lists import join_keys
+from hushcount.compiled.lists import ClosePeople
 from hushcount.compiled.passes import Split
 from hushcount.compiled.texts import Int32s, NumberedIntegers, NumberedTexts
 from hushcount.engines.duckdb.arrow import TextColumn
 from hushcount.engines.duckdb.cursor import Cursor
+from hushcount.engines.duckdb.items import ItemHashes, ItemTexts
 from hushcount.engines.duckdb.keys import Keys, Room
 from hushcount.engines.duckdb.selected import SelectedRows
-from hushcount.engines.duckdb.sql import spelled
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.pairs import NUMBER_BITS, count_pairs, split_rows
 from hushcount.engines.portions import Portion, Users
@@ -39,14 +41,14 @@ class Encoded:
         items: the items; each is in some row.
         places: of each item by its number, where it stands among them.
         people: of each number the person; or the integer that number 0 stands for, number 1 for the next, and so on.
-        span: how many numbers people may have.
+        numbers: all numbers that people may have.
         keys: the rows.
     """
 
     items: SortedTexts
     places: Int32s
     people: Users | int
-    span: int
+    numbers: range
     keys: Keys
 
     def counts(self, cap: int) -> Int64s:
@@ -75,90 +77,99 @@ class Encoded:
 
     def _lists(self) -> Iterator[Split]:
         """People's lists, of all rows in memory or of a part of the people after the other."""
-        for batches, numbers in self.keys.parts(self.span):
-            codes, offsets, ids, times = split_rows(batches, self.places, people=len(numbers))
-            codes *= numbers.step
-            codes += numbers.start
+        for batches, numbers, own in self.keys.parts(self.numbers):
+            codes, offsets, ids, times = split_rows(batches, self.places, numbers=numbers)
+            codes *= own.step
+            codes += own.start
             yield codes, offsets, ids, times
 
 
 def encode(cursor: Cursor, rows: SelectedRows, room: Room) -> Encoded:
     """All rows as integers."""
-    read = _joined if passes.library() is None else _numbered
-    # Once more, if somebody is outside: nothing but time tells of it.
-    found = read(cursor, rows, Keys(room), _close(cursor, rows)) or read(cursor, rows, Keys(room), None)
-    assert found is not None, "nobody is outside of nothing"  # noqa: S101  for the type checker
+    if passes.library() is None:
+        return _joined(cursor, rows, Keys(room))
+    found = None
+    if rows.few:
+        hashes = ItemHashes(cursor, rows)
+        found = _numbered(cursor, rows, room, items=hashes, close=True)
+        # Once more, if people are too far apart: nothing but time tells of it.
+        found = found or _numbered(cursor, rows, room, items=hashes, close=False)
+    found = found or _numbered(cursor, rows, room, items=ItemTexts(), close=True)
+    found = found or _numbered(cursor, rows, room, items=ItemTexts(), close=False)
+    assert found is not None, "nobody is too far apart where nobody need be close"  # noqa: S101  for the type checker
     return found
 
 
-def _close(cursor: Cursor, rows: SelectedRows) -> range | None:
-    """From the smallest person to the largest, if they are integers so close that they need no other number.
-
-    As far as the data says: what a file states of its columns may be wrong, so everybody is held against it.
-    """
-    if not rows.integer:
+def _numbered(
+    cursor: Cursor, rows: SelectedRows, room: Room, *, items: ItemTexts | ItemHashes, close: bool
+) -> Encoded | None:
+    """In one pass; None if people who are integers were to be close and are not, or if items are not told apart."""
+    if not items.differ:
         return None
-    # Of all rows, filtered out or not: a file may know it without being read.
-    ends = f"SELECT min({rows.integer})::BIGINT, max({rows.integer})::BIGINT FROM {rows.table}"  # noqa: S608
-    found = cursor.row(ends, [])
-    low, high = map(int, found if found[0] is not None else (0, 0))
-    return range(low, high + 1) if high - low < 1 << (NUMBER_BITS - 1) else None
+    with ExitStack() as undone:
+        keys = Keys(room)
+        # Of a reading that comes to nothing, by an interrupt too, nothing stays on the disk.
+        undone.callback(keys.discard)
+        people = _read(cursor, rows, keys, items=items, close=close)
+        if people is None or not items.differ:
+            return None
+        ordered, places = items.in_order()
+        undone.pop_all()
+    return Encoded(items=ordered, places=places, people=people[0], numbers=people[1], keys=keys)
 
 
-def _numbered(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded | None:
-    """In one pass; None if a person is outside of those that are close."""
-    things, integers, texts = NumberedTexts(), NumberedIntegers(), NumberedTexts()
-    who, kind = ("person::BIGINT", int) if rows.integer else ("person", str)
-    found = cursor.batches(f"SELECT {who}, item FROM ({rows.sql})", rows.parameters, (kind, str))  # noqa: S608
-    with closing(found):
+def _read(
+    cursor: Cursor, rows: SelectedRows, keys: Keys, *, items: ItemTexts | ItemHashes, close: bool
+) -> tuple[Users | int, range] | None:
+    """Take all rows as keys. Who has which number, and all numbers, as `Encoded` has them; None as above."""
+    near, integers, texts = ClosePeople(), NumberedIntegers(), NumberedTexts()
+    wanted = f"SELECT {rows.person}, {items.sql} FROM ({rows.sql})"  # noqa: S608
+    with closing(cursor.batches(wanted, rows.parameters, (rows.kind, items.kind))) as found:
         for person, item in found:
-            assert isinstance(item, TextColumn), "as it was asked for"  # noqa: S101  for the type checker
-            numbers = things.numbers(item.buffer, item.edges)
+            numbers = items.numbers(item)
             if isinstance(person, TextColumn):
                 keys.add(texts.numbers(person.buffer, person.edges), numbers)
-            elif close is None:
+            elif not close:
                 keys.add(integers.numbers(person), numbers)
-            else:
-                joined = join_keys(person, close, numbers)
-                if joined is None:
-                    return None
-                keys.add_joined(joined)
-    items, places = things.in_order()
-    return _encoded(items, places, close or (integers.all() if rows.integer else texts.all()), keys)
+            elif not near.join(person, numbers, keys=keys.take(len(numbers))):
+                return None
+    if rows.kind is not str and close:
+        return near.origin, near.numbers
+    people = texts.all() if rows.kind is str else integers.all()
+    return people, range(len(people))
 
 
-def _encoded(items: SortedTexts, places: Int32s, people: Users | range, keys: Keys) -> Encoded:
-    first = people.start if isinstance(people, range) else people
-    return Encoded(items=items, places=places, people=first, span=len(people), keys=keys)
-
-
-def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys, close: range | None) -> Encoded | None:
-    """By SQL: items are numbered in the order of their texts, people in any; then all rows are joined with both.
-
-    None if a person is outside of those that are close.
-    """
-    items = _listed(cursor, rows, "item", "ORDER BY item")
-    people: Users | range = close or _people(cursor, rows)
-    code = f"(person::BIGINT - {spelled(str(close.start))}::BIGINT)" if close else "people.number"
-    joined = "" if close else "JOIN temp.people ON person = people.value"
+def _joined(cursor: Cursor, rows: SelectedRows, keys: Keys) -> Encoded:
+    """By SQL: items are numbered in the order of their texts, people in any; then all rows are joined with both."""
+    items, texts = _listed(cursor, rows, "item", "ORDER BY item"), list[str]()
+    code, joined = "person::BIGINT", ""
+    if rows.kind is str:
+        texts = _listed(cursor, rows, "person", "")
+        code, joined = "people.number", "JOIN temp.people ON person = people.value"
     found = cursor.columns(
         f"SELECT {code} AS code, items.number AS number "  # noqa: S608
         f"FROM ({rows.sql}) {joined} JOIN temp.items ON item = items.value",
         rows.parameters,
     )
     codes = found["code"].astype(np.int64, copy=False)
-    if close and len(codes) and not (codes.min() >= 0 and codes.max() < len(close)):
-        return None
+    people, numbers, codes = _texts(texts, codes) if rows.kind is str else _integers(codes)
     keys.add(codes, found["number"].astype(np.int32, copy=False))
-    return _encoded(in_order(items), np.arange(len(items), dtype=np.int32), people, keys)
+    places = np.arange(len(items), dtype=np.int32)
+    return Encoded(items=in_order(items), places=places, people=people, numbers=numbers, keys=keys)
 
 
-def _people(cursor: Cursor, rows: SelectedRows) -> Users:
-    people = _listed(cursor, rows, "person", "")
-    if rows.integer:
-        return np.array(people, dtype=np.int64)
+def _texts(people: list[str], codes: Int64s) -> tuple[Users, range, Int64s]:
     buffer, lengths = encoded(people)
-    return Texts(buffer, edges_of(lengths))
+    return Texts(buffer, edges_of(lengths)), range(len(people)), codes
+
+
+def _integers(people: Int64s) -> tuple[Users | int, range, Int64s]:
+    """By how far they are above the smallest; among themselves, if they are too far apart."""
+    low, high = (int(people.min()), int(people.max())) if len(people) else (0, -1)
+    if high - low < 1 << (NUMBER_BITS - 1):
+        return low, range(high - low + 1), people - low
+    distinct, codes = np.unique(people, return_inverse=True)
+    return distinct, range(len(distinct)), codes
 
 
 def _listed(cursor: Cursor, rows: SelectedRows, column: str, order: str) -> list[Any]:

@@ -25,6 +25,7 @@ from hushcount.engines.duckdb.counting import counted, counted_in_sql
 from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.encoding import encode
 from hushcount.engines.duckdb.instances import Connection, let_wait, open_instance
+from hushcount.engines.duckdb.items import are_few
 from hushcount.engines.duckdb.keys import Room
 from hushcount.engines.duckdb.loading import Copying, Loaded, load
 from hushcount.engines.duckdb.parts import zones
@@ -35,7 +36,7 @@ from hushcount.engines.identities import rows_identity, see_files, see_frame, se
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.private_folders import PrivateFolder, remove_dead
 from hushcount.engines.sources import DatabaseTable, Files, recognise
-from hushcount.errors import InvalidParameter, UnreadableSource
+from hushcount.errors import HushcountError, InvalidParameter, UnreadableSource
 from hushcount.model.amounts import whole
 from hushcount.model.identities import Identity, Sighting
 from hushcount.model.inputs import Bound, Histogram
@@ -133,6 +134,8 @@ class DuckdbEngine:
         self._connection, self._loaded, self._source = connection, loaded, loaded.source
         self._room = room
         self._fingerprints: dict[bytes, str] = {}
+        # By column, as far as somebody asked.
+        self._few: dict[str, bool] = {}
         # How many questions are under way; closing waits for them.
         self._asked, self._idle = 0, threading.Condition()
         # What each thread reads with.
@@ -227,7 +230,12 @@ class DuckdbEngine:
         """What is made of rows that were read; nobody sees it before their bytes are known to be those of before."""
         with ThreadPoolExecutor(max_workers=1) as beside:
             checked = beside.submit(self._check_bytes)
-            made = hold(self._source, work)
+            try:
+                made = hold(self._source, work)
+            except HushcountError:
+                # Rows that changed meanwhile may contradict each other: that they changed is what is told then.
+                checked.result()
+                raise
             checked.result()
         return made
 
@@ -270,8 +278,10 @@ class DuckdbEngine:
         if self._loaded.is_parsed or isinstance(selection.item, TextItems):
             # Texts are parsed once for each question; columns that are there already are read where they are.
             cursor.run(f"CREATE TEMP TABLE chosen AS {rows.sql}", rows.parameters)
-            rows = replace(rows, sql="SELECT person, item FROM temp.chosen", parameters=[])
-        return rows
+            return replace(rows, sql="SELECT person, item FROM temp.chosen", parameters=[])
+        if rows.text is not None and rows.text not in self._few:
+            self._few[rows.text] = are_few(cursor, self._loaded, rows.text)
+        return replace(rows, few=rows.text is not None and self._few[rows.text])
 
 
 if TYPE_CHECKING:

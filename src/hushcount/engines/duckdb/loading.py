@@ -165,13 +165,13 @@ def _union(files: HeldFiles, reader: str, options: str) -> str:
     for compressed in (False, True):
         places = [files.place(n) for n in range(len(files.paths)) if files.is_compressed(n) == compressed]
         if places:
-            listed = ", ".join(spelled(_literal_path(place)) for place in places)
+            listed = ", ".join(spelled(literal_path(place)) for place in places)
             more = "" if reader == "read_parquet" else f", compression='{'gzip' if compressed else 'none'}'"
             parts.append(f"SELECT * FROM {reader}([{listed}], {options}{more})")  # noqa: S608
     return f"({' UNION ALL '.join(parts)})"
 
 
-def _literal_path(path: str) -> str:
+def literal_path(path: str) -> str:
     """A path in which DuckDB sees no pattern."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)
 

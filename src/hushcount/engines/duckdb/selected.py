@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hushcount.engines.duckdb.parts import item_sql
 from hushcount.engines.duckdb.sql import Typed, filter_sql, quoted, text_sql
 from hushcount.engines.text import grams_sql, words_sql
 from hushcount.model.frozen import frozen
 from hushcount.model.queries import Selection, TextItems, TupleItems
+
+# How people are read, by how many bits an integer of theirs has; none if they are texts.
+_READ: dict[int | None, tuple[str, type[str | np.int32 | np.int64]]] = {
+    None: ("person", str),
+    32: ("person::INTEGER", np.int32),
+    64: ("person::BIGINT", np.int64),
+}
 
 
 @frozen
@@ -16,22 +25,25 @@ class SelectedRows:
     Attributes:
         sql: a SELECT.
         parameters: the values of its parameters.
-        table: what they were selected from.
-        integer: the column of people, if they are integers of at most 64 bits; they stay integers.
+        person: SQL for a person of these rows, as they are read.
+        kind: what that is: `str`, or an integer of NumPy's, for people who are integers of at most 64 bits.
+        text: the name of the column of items, if they are texts as they are stored.
+        few: whether these look few. Nothing but time depends on it.
     """
 
     sql: str
     parameters: list[object]
-    table: str
-    integer: str | None
+    person: str
+    kind: type[str | np.int32 | np.int64]
+    text: str | None
+    few: bool = False
 
 
 def select_rows(selection: Selection, columns: Typed, table: str) -> SelectedRows:
     """The rows that a selection takes of a table; it was held against the columns before."""
     person = columns[selection.user]
-    integer = quoted(selection.user) if person.is_small_integer else None
-    who = integer or text_sql(person)
-    where, parameters = "TRUE", list[object]()
+    who = quoted(selection.user) if person.integer_bits else text_sql(person)
+    where, parameters, text = "TRUE", list[object](), None
     if selection.where is not None:
         where, parameters = filter_sql(selection.where, columns)
     if isinstance(selection.item, TextItems):
@@ -41,6 +53,8 @@ def select_rows(selection: Selection, columns: Typed, table: str) -> SelectedRow
     else:
         items = selection.item
         item = item_sql(items, columns) if isinstance(items, TupleItems) else text_sql(columns[items])
+        text = items if isinstance(items, str) and columns[items].is_varchar else None
         sql = f"SELECT {who} AS person, {item} AS item FROM {table} WHERE {where}"  # noqa: S608
     sql = f"SELECT person, item FROM ({sql}) WHERE person IS NOT NULL AND item IS NOT NULL"  # noqa: S608
-    return SelectedRows(sql=sql, parameters=parameters, table=table, integer=integer)
+    read, kind = _READ[person.integer_bits]
+    return SelectedRows(sql=sql, parameters=parameters, person=read, kind=kind, text=text)

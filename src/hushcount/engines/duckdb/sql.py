@@ -24,8 +24,11 @@ _KINDS: dict[str, Kind] = {
     "DATE": "date",
     "TIMESTAMP WITH TIME ZONE": "zoned",
 }
-# Integers that fit into 64 bits with a sign: people with such numbers need no texts.
-_SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+# Integers that fit into so many bits with a sign: people with such numbers need no texts.
+_BITS = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT"), 32),
+    **dict.fromkeys(("UINTEGER", "BIGINT"), 64),
+}
 _CASTS: dict[Reading, str] = {
     "text": "VARCHAR",
     "integer": "BIGINT",
@@ -55,9 +58,9 @@ class DuckDBColumn:
         return Column(name=self.name, kind=self.kind)
 
     @property
-    def is_small_integer(self) -> bool:
-        """Whether every value is an integer of at most 64 bits with a sign."""
-        return self.type_name in _SMALL
+    def integer_bits(self) -> int | None:
+        """32 or 64 if every value is an integer that fits into so many bits with a sign."""
+        return _BITS.get(self.type_name)
 
     @property
     def is_varchar(self) -> bool:

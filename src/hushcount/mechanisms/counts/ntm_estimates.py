@@ -178,8 +178,11 @@ def deviations(lost: Floats, stddevs: Floats) -> Floats:
 
 @cache
 def _reach(step: float) -> float:
-    ratio = step * _STEP
-    return _solved(lambda z: tail(z) + tail(z + ratio) - _MISSED, 1.6, 2.0, steps=40)
+    ratio, low, high = step * _STEP, 1.6, 2.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) + tail(middle + ratio) > _MISSED else (low, middle)
+    return high
 
 
 def lower_end(count: float, bar: float, stddev: float, *, reach: float) -> int:
@@ -196,13 +199,11 @@ def lower_end(count: float, bar: float, stddev: float, *, reach: float) -> int:
     if above <= 0 or tail(deepest) > missed * tail(deepest - above):
         return 0
     # A millionth of a deviation is enough for a whole number of people, and thousands of rows may be near the bar.
-    down = _solved(lambda x: tail(x) - missed * tail(x - above), reach, deepest, steps=24)
-    return max(0, math.floor(count - down * stddev))
-
-
-def _solved(falling: Callable[[float], float], low: float, high: float, *, steps: int) -> float:
-    """Where a falling function is zero between two places, rounded up; each step halves what is left between them."""
-    for _ in range(steps):
-        middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
-    return high
+    shallow = reach
+    for _ in range(24):
+        middle = (shallow + deepest) / 2
+        if tail(middle) > missed * tail(middle - above):
+            shallow = middle
+        else:
+            deepest = middle
+    return max(0, math.floor(count - deepest * stddev))

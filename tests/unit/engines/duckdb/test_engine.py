@@ -297,7 +297,7 @@ def test_a_full_disk_is_told_without_the_systems_words(tmp_path, monkeypatch, er
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(keys.Keys, "add_joined", add)
+        patched.setattr(keys.Keys, "take", add)
         with pytest.raises(UnreadableSource, match="not enough memory or disk space") as raised:
             getattr(engine, ask)(SELECTION)
 
