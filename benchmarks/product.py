@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from logs import data_folder, write_log
@@ -43,23 +45,26 @@ def measure_ratios(effort: Effort) -> None:
 
 
 def _ratios(effort: Effort, file: Path) -> None:
-    plain = {name: effort.best(lambda q=query: q(file)) for name, query in PLAIN.items()}  # type: ignore[misc]
-    own, best = plain["duckdb"], min(plain.values())
+    questions = {name: partial(ask, file, question, options) for name, question, options, _ in ASKED}
+    spent = effort.best_by_turns({**{name: partial(query, file) for name, query in PLAIN.items()}, **questions})
+    own, best = spent["duckdb"], min(spent[name] for name in PLAIN)
 
     def row(name: str, spent: float, target: str) -> list[str]:
         return [name, lasting(spent), f"{spent / own:.2f}", f"{spent / best:.2f}", target]
 
-    rows = [row(f"plain query, {name}", spent, "") for name, spent in plain.items()]
-    for name, question, options, most in ASKED:
-        rows.append(row(name, effort.best(lambda q=question, o=options: ask(file, q, o)), f"{most:.1f}"))  # type: ignore[misc]
-    whole = {name: effort.best(lambda n=name: _plain_command(file, n)) for name in PLAIN}  # type: ignore[misc]
-    rows += [row(f"whole command, plain, {name}", spent, "") for name, spent in whole.items()]
+    rows = [row(f"plain query, {name}", spent[name], "") for name in PLAIN]
+    rows += [row(name, spent[name], f"{most:.1f}") for name, _, _, most in ASKED]
     with tempfile.TemporaryDirectory() as home:
-        new = effort.best(lambda: _command(file, Path(tempfile.mkdtemp(dir=home))))
-        known = effort.best(lambda: _command(file, Path(home), "--fresh"))
-    for name, spent in (("known", known), ("new", new)):
-        beyond = f"plain {spent - best:+.2f} s, its command {spent - min(whole.values()):+.2f} s"
-        rows.append(row(f"whole command (count), {name} file", spent, beyond))
+        commands: dict[str, Callable[[], None]] = {name: partial(_plain_command, file, name) for name in PLAIN}
+        commands["known"] = partial(_command, file, Path(home), "--fresh")
+        commands["new"] = lambda: _command(file, Path(tempfile.mkdtemp(dir=home)))
+        whole = effort.best_by_turns(commands)
+    rows += [row(f"whole command, plain, {name}", whole[name], "") for name in PLAIN]
+    for name in ("known", "new"):
+        beyond = (
+            f"plain {whole[name] - best:+.2f} s, its command {whole[name] - min(whole[one] for one in PLAIN):+.2f} s"
+        )
+        rows.append(row(f"whole command (count), {name} file", whole[name], beyond))
     show(f"Beside the plain query: {file.stem}", ["", "time", "of duckdb", "of the fastest", "target"], rows)
 
 
