@@ -230,24 +230,26 @@ def test_a_second_click_pays_once(site, window):
 
 @SCRIPTS
 def test_a_question_under_way_shows_its_stage_and_can_be_stopped(site, window, gate, scripts):
-    """While it runs it says how far it is; stopping it says whether that was free, and so does history."""
+    """While it runs it says how far it is; whoever stays there, or in history, is told that it stopped, and was free."""
     _, token = site.person()
-    page = window(token, scripts=scripts)
+    page, other = window(token, scripts=scripts), window(token, scripts=scripts)
     page.goto("/console/ask?data=reading&question=count&step=1")
     page.click("text=Release the answer")
     page.wait_for_url("**/console/queries/q_*")
     going = page.inner_text("#job")
+    other.goto("/console/history")
+    listed = other.inner_text("#list")
     page.goto("/console/history")
-    listed = page.inner_text("#list")
     page.click("text=Stop it")
     stopping = page.inner_text("#job")
     gate.set()
-    page.goto("/console/history")
-    page.wait_for_selector(".tag:text-is('stopped')")
+    page.wait_for_selector("h1:text-is('It was stopped')")
+    other.wait_for_selector(".tag:text-is('stopped')")
 
     assert "under way" in going
     assert "Stop it" in listed
     assert "It ends as soon as it can" in stopping
+    assert "Nothing was charged" in page.inner_text("#job")
     assert fetched(site, "/v1/datasets/reading/budget", token)["known"]["own"]["releases"] == 0
 
 

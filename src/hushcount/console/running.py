@@ -32,10 +32,12 @@ async def running(request: Request) -> View | Response:
 
 
 @deed(router, "/queries/{query}/cancel")
-async def stopped(request: Request) -> View:
-    """Stop a question of one's own, and say whether that was free."""
+async def stopped(request: Request) -> View | Response:
+    """Stop a question of one's own, and say whether that was free; as long as it is not known, the page that waits."""
     await sent(request)
-    form, _ = await cancelled(request, _name(request))
+    form, ended = await cancelled(request, _name(request))
+    if not ended:
+        return see_other(f"/queries/{_name(request)}")
     return View(template="running.html", title="Stopped", form=await light(request, _worded, request, form))
 
 
