@@ -31,30 +31,19 @@
 
 /* Pairs that are looked at later. */
 #define AHEAD 16
-/* So many sums stay in a core's own cache. */
-#define CACHED (1 << 15)
-#define SOME 64
+/* Where nothing else is done meanwhile. */
+#define FAR_AHEAD 64
 
 /* ---- encoded pairs: engines/pairs.py ---- */
 
-/* For each item from `low` up to `high`, how often it is there in all, at most `cap` times in each pair; with a stride
- * of zero one number of times stands for all. */
+/* For each item how often it is there in all, at most `cap` times in each pair; with a stride of zero one number of
+ * times stands for all. */
 API void hush_count_pairs(int64_t pairs, const int32_t *ids, const int64_t *times, int64_t stride, int64_t cap,
-                          int64_t low, int64_t high, int64_t *counts)
+                          int64_t *counts)
 {
-    const uint64_t width = (uint64_t)(high - low);
-    for (int64_t pair = 0; pair < pairs;) {
-        /* First which, then the counts: whether an item is within the range is hard to guess. */
-        int32_t within[SOME];
-        int64_t often[SOME], count = 0;
-        for (const int64_t end = pair + SOME < pairs ? pair + SOME : pairs; pair < end; pair++) {
-            within[count] = ids[pair];
-            often[count] = times[pair * stride] < cap ? times[pair * stride] : cap;
-            __builtin_prefetch(counts + ids[pair], 1);
-            count += (uint64_t)(ids[pair] - low) < width;
-        }
-        for (int64_t one = 0; one < count; one++)
-            counts[within[one]] += often[one];
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        __builtin_prefetch(counts + ids[pair + FAR_AHEAD < pairs ? pair + FAR_AHEAD : pair], 1);
+        counts[ids[pair]] += times[pair * stride] < cap ? times[pair * stride] : cap;
     }
 }
 
@@ -507,49 +496,36 @@ API void hush_keep_smallest(int64_t people, const int64_t *offsets, const int32_
     }
 }
 
-/* One column is compiled by itself, for sums that stay in a cache and for those that are asked for ahead. */
+/* One column is compiled by itself. */
 static inline __attribute__((always_inline)) void
 add_lists(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *keep, const int64_t *held,
-          int64_t low, int64_t high, const int64_t columns, const int64_t *weights, int64_t *total, uint8_t *seen,
-          const int far)
+          const int64_t columns, const int64_t *weights, int64_t *total)
 {
     for (int64_t person = 0; person < people; person++) {
         const int64_t *row = weights + held[person] * columns;
+        /* Whoever has nothing left is passed by. */
         const int64_t last = held[person] ? offsets[person + 1] : 0;
-        int64_t pair = offsets[person];
-        while (pair < last && ids[pair] < low)
-            pair++;
-        while (pair < last && ids[pair] < high) {
-            /* First which, then the sums: whether a pair is kept is hard to guess, and nothing here depends on it. */
-            int32_t kept[SOME];
-            int64_t count = 0;
-            for (const int64_t end = pair + SOME < last ? pair + SOME : last; pair < end && ids[pair] < high; pair++) {
-                kept[count] = ids[pair];
-                count += keep[pair];
-                if (far)
-                    __builtin_prefetch(total + ids[pair] * columns, 1);
-            }
-            for (int64_t one = 0; one < count; one++) {
-                seen[kept[one]] = 1;
-                for (int64_t column = 0; column < columns; column++)
-                    total[kept[one] * columns + column] += row[column];
-            }
+        for (int64_t pair = offsets[person]; pair < last; pair++) {
+            /* Of millions of items sums are far away: they are asked for ahead, those of the next people, too. */
+            const int64_t *next = total + ids[pair + FAR_AHEAD < offsets[people] ? pair + FAR_AHEAD : pair] * columns;
+            __builtin_prefetch(next, 1);
+            __builtin_prefetch(next + columns - 1, 1);
+            /* Whether a pair is kept is hard to guess: of one that is not, nothing is added. */
+            const int64_t all = -(int64_t)keep[pair];
+            int64_t *sums = total + ids[pair] * columns;
+            for (int64_t column = 0; column < columns; column++)
+                sums[column] += row[column] & all;
         }
     }
 }
 
-/* Of the items from `low` up to `high`: two cores take two ranges of items, and none writes where the other does. */
 API void hush_add_rows(int64_t people, const int64_t *offsets, const int32_t *ids, const uint8_t *keep,
-                       const int64_t *held, int64_t low, int64_t high, int64_t columns, const int64_t *weights,
-                       int64_t *total, uint8_t *seen)
+                       const int64_t *held, int64_t columns, const int64_t *weights, int64_t *total)
 {
-    const int far = (high - low) * columns > CACHED;
-    if (columns == 1 && far)
-        add_lists(people, offsets, ids, keep, held, low, high, 1, weights, total, seen, 1);
-    else if (columns == 1)
-        add_lists(people, offsets, ids, keep, held, low, high, 1, weights, total, seen, 0);
+    if (columns == 1)
+        add_lists(people, offsets, ids, keep, held, 1, weights, total);
     else
-        add_lists(people, offsets, ids, keep, held, low, high, columns, weights, total, seen, far);
+        add_lists(people, offsets, ids, keep, held, columns, weights, total);
 }
 
 /* Rows of sums that are wanted, moved together in their order. */

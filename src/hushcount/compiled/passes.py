@@ -30,10 +30,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Split: TypeAlias = tuple[Int64s, Int64s, npt.NDArray[np.int32], Int64s]
 Weighting: TypeAlias = Literal["fill_evenly", "fill_in_turn", "step_straight"]
 
-# Pairs that are looked at to tell where half of them are.
-_SAMPLE = 1 << 12
-# So many sums stay in a cache.
-_FEW_SUMS = 1 << 20
+# A second table of sums has no more of them for each pair: it is no larger than the rows were when they were read.
+_SUMS_OF_A_PAIR = 1
 # Of no size: it is handed over by its address, whatever lies there.
 _HERE = ctypes.c_char * 0
 
@@ -62,23 +60,13 @@ def count_pairs(ids: Ints, times: Int64s, *, cap: int, width: int) -> Int64s | N
     if (found := library()) is None:
         return None
     stride = times.strides[0] // 8 and 1
-    # Counts that fit into a cache are made twice, each of half of the pairs, and added up.
-    twice = len(ids) >= MANY_ROWS and width < _FEW_SUMS
-    tables = [np.zeros(width, dtype=np.int64) for _ in range(1 + twice)]
 
-    def count(pairs: slice, items: slice, number: int = 0) -> None:
+    def count(pairs: slice, counts: Int64s) -> None:
         some, often = ids[pairs], times[pairs] if stride else times[:1]
-        limits = map(ctypes.c_int64, (stride, cap, items.start, items.stop))
         given = ctypes.c_int64(len(some)), read(some, np.int32), read(often)
-        call(found.hush_count_pairs, *given, *limits, tables[number])
+        call(found.hush_count_pairs, *given, ctypes.c_int64(stride), ctypes.c_int64(cap), counts)
 
-    if twice:
-        halves = (slice(0, len(ids) // 2), 0), (slice(len(ids) // 2, len(ids)), 1)
-        on_two_cores(lambda half: count(half[0], slice(0, width), half[1]), *halves)
-        tables[0] += tables[1]
-    else:
-        _by_items(lambda items: count(slice(0, len(ids)), items), ids, width)
-    return tables[0]
+    return _in_two_tables(count, (width,), pairs=len(ids), parts=len(ids), middle=lambda: len(ids) // 2)
 
 
 def split_keys(keys: Int64s, *, bits: int) -> Split | None:
@@ -201,47 +189,36 @@ def keep_smallest(
     return True
 
 
-def add_rows(
-    rows: tuple[Int64s, Ints], *, keep: Bools, held: Int64s, weights: Int64s, n_items: int
-) -> tuple[Int64s, Bools] | None:
-    """As `engines.bounding.add_rows`."""
+def add_rows(rows: tuple[Int64s, Ints], *, keep: Bools, held: Int64s, weights: Int64s, n_items: int) -> Int64s | None:
+    """As `engines.bounding.add_rows`, without which items have a kept pair."""
     if (found := library()) is None:
         return None
     offsets, ids = rows
     columns, pairs = weights.shape[1], int(offsets[-1] - offsets[0])
-    # Sums that fit into a cache are made twice, each of half of the people, and added up.
-    twice = pairs >= MANY_ROWS and n_items * columns < _FEW_SUMS
-    tables = [np.zeros((n_items, columns), dtype=np.int64) for _ in range(1 + twice)]
-    seen = [np.zeros(n_items, dtype=np.bool_) for _ in tables]
 
-    def add(people: slice, items: slice, number: int = 0) -> None:
+    def add(people: slice, sums: Int64s) -> None:
         given = *_people((offsets[people.start : people.stop + 1], ids)), read(keep), read(held[people])
-        limits = map(ctypes.c_int64, (items.start, items.stop, columns))
-        call(found.hush_add_rows, *given, *limits, read(weights), tables[number], seen[number])
+        call(found.hush_add_rows, *given, ctypes.c_int64(columns), read(weights), sums)
 
-    everybody = slice(0, len(offsets) - 1)
-    if twice:
-        middle = int(np.searchsorted(offsets, offsets[0] + pairs // 2))
-        halves = (slice(0, middle), 0), (slice(middle, everybody.stop), 1)
-        on_two_cores(lambda half: add(half[0], slice(0, n_items), half[1]), *halves)
-        tables[0] += tables[1]
-        seen[0] |= seen[1]
-    else:
-        _by_items(lambda items: add(everybody, items), ids, n_items)
-    return tables[0], seen[0]
+    def middle() -> int:
+        return int(np.searchsorted(offsets, offsets[0] + pairs // 2))
+
+    return _in_two_tables(add, (n_items, columns), pairs=pairs, parts=len(held), middle=middle)
 
 
-def _by_items(work: Callable[[slice], None], ids: Ints, n_items: int) -> None:
-    """Do something with all items, or, where pairs are many, with two ranges of them that have half of the pairs each.
-
-    Each core passes over all pairs, and writes to the sums of its own range: there is one table of sums for both.
-    """
-    if len(ids) < MANY_ROWS:
-        work(slice(0, n_items))
-        return
-    some = np.sort(ids[:: len(ids) // _SAMPLE])
-    middle = int(some[len(some) // 2])
-    on_two_cores(work, slice(0, middle), slice(middle, n_items))
+def _in_two_tables(
+    work: Callable[[slice, Int64s], None], shape: tuple[int, ...], *, pairs: int, parts: int, middle: Callable[[], int]
+) -> Int64s:
+    """Sums of all parts; where pairs are many, two cores each add up some of the parts, in a table of their own."""
+    tables = [np.zeros(shape, dtype=np.int64)]
+    if pairs < MANY_ROWS or tables[0].size > _SUMS_OF_A_PAIR * pairs:
+        work(slice(0, parts), tables[0])
+        return tables[0]
+    tables.append(np.zeros(shape, dtype=np.int64))
+    half = middle()
+    on_two_cores(lambda number: work((slice(0, half), slice(half, parts))[number], tables[number]), 0, 1)
+    tables[0] += tables[1]
+    return tables[0]
 
 
 def keep_rows(total: Int64s, wanted: Bools) -> Int64s | None:

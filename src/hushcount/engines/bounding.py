@@ -115,10 +115,19 @@ def add_rows(
 
     To each kept item a person adds the row of `weights` for how many items they hold.
     """
-    found = passes.add_rows((offsets, ids), keep=keep, held=held, weights=weights, n_items=n_items)
-    if found is None:
-        found = _add_rows_in_numpy(offsets, ids, keep=keep, held=held, weights=weights, n_items=n_items)
-    return found
+    total = passes.add_rows((offsets, ids), keep=keep, held=held, weights=weights, n_items=n_items)
+    if total is None:
+        return _add_rows_in_numpy(offsets, ids, keep=keep, held=held, weights=weights, n_items=n_items)
+    nothing = weights[:, 0] == 0
+    nothing[0] = False
+    if not bool(nothing[held].any()):
+        # Whoever keeps an item adds to its first sum.
+        return total, total[:, 0] > 0
+    seen = np.zeros(n_items, dtype=np.bool_)
+    for people in pieces(np.diff(offsets)):
+        pairs = slice(offsets[people.start], offsets[people.stop])
+        seen[ids[pairs][keep[pairs]]] = True
+    return total, seen
 
 
 def _add_rows_in_numpy(

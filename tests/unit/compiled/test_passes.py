@@ -59,6 +59,11 @@ def same(function):
     return all(one.dtype == other.dtype and one.tolist() == other.tolist() for one, other in pairs)
 
 
+def sizes(cores):
+    """From how many pairs on two cores work, and how large a table each of them may have."""
+    return {"MANY_ROWS": 10**6 if cores == "one" else 0, "_SUMS_OF_A_PAIR": 10**6 if cores == "two" else 0}
+
+
 def test_it_was_compiled():
     """Where there is a compiler there is machine code: no test below compares one way with itself."""
     assert passes.library() is not None
@@ -109,7 +114,7 @@ def test_clipped_sums(lists, amplitudes, radius):
         st.lists(ALIKE | WORDS, min_size=12, max_size=12), st.lists(ALIKE | WORDS, min_size=ITEMS, max_size=ITEMS)
     ),
     weights=st.lists(st.tuples(st.integers(0, 2**50), st.integers(0, 9)), min_size=ITEMS + 1, max_size=ITEMS + 1),
-    cores=st.sampled_from(["one", "two, by people", "two, by items"]),
+    cores=st.sampled_from(["one", "two", "one table"]),
 )
 def test_bounded_lists(lists, barred, limit, hashes, weights, cores):
     """Which pairs stay, equal hashes included, how many each has, and what they add up to, on one core and on two."""
@@ -128,11 +133,7 @@ def test_bounded_lists(lists, barred, limit, hashes, weights, cores):
         )
         return keep, held, total, seen
 
-    with (
-        patch.object(passes, "MANY_ROWS", 10**6 if cores == "one" else 1),
-        patch.object(passes, "_FEW_SUMS", 10**6 if cores == "two, by people" else 0),
-        patch.object(passes, "_SAMPLE", 1),
-    ):
+    with patch.multiple(passes, **sizes(cores)):
         assert same(bounded)
 
 
@@ -281,17 +282,12 @@ def test_people_whose_numbers_are_far_apart_need_no_table():
 @given(
     pairs_of=st.lists(st.tuples(st.integers(0, ITEMS - 1), st.integers(1, 6)), min_size=1, max_size=40),
     cap=st.integers(1, 4),
-    cores=st.sampled_from(["one", "two, by pairs", "two, by items"]),
+    cores=st.sampled_from(["one", "two", "one table"]),
 )
 def test_counted_pairs(pairs_of, cap, cores):
     """Up to a cap, on one core and on two, whether times are listed or one number stands for all."""
     ids, times = (np.array(column) for column in zip(*pairs_of, strict=True))
-    sizes = {
-        "MANY_ROWS": 10**6 if cores == "one" else 0,
-        "_FEW_SUMS": 10**6 if cores == "two, by pairs" else 0,
-        "_SAMPLE": 1,
-    }
-    with patch.multiple(passes, **sizes):
+    with patch.multiple(passes, **sizes(cores)):
         assert same(lambda: pairs.count_pairs(ids.astype(np.int32), times, cap=cap, width=ITEMS))
         assert same(lambda: pairs.count_pairs(ids.astype(np.int32), passes.once(len(ids)), cap=cap, width=ITEMS))
 
