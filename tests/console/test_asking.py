@@ -230,7 +230,7 @@ def test_a_second_click_pays_once(site, window):
 
 @SCRIPTS
 def test_a_question_under_way_shows_its_stage_and_can_be_stopped(site, window, gate, scripts):
-    """While it runs it says how far it is; whoever stays there, or in history, is told that it stopped, and was free."""
+    """While it runs it says how far it is; whoever stays there, or in history, is told that it stopped and was free."""
     _, token = site.person()
     page, other = window(token, scripts=scripts), window(token, scripts=scripts)
     page.goto("/console/ask?data=reading&question=count&step=1")
