@@ -10,6 +10,14 @@ that can be inverted, as it was once, rows that leave the sums as they are can b
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import closing
+
+import numpy as np
+
+from hushcount.compiled import passes
+from hushcount.compiled.cells import CellSum
+from hushcount.engines.duckdb.arrow import TextColumn
 from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.loading import Loaded
 from hushcount.engines.duckdb.sql import DuckDBColumn, Typed, quoted, text_sql
@@ -19,8 +27,9 @@ from hushcount.engines.identities import keyed
 _BARE = {"integer", "decimal", "real", "boolean", "date", "moment", "zoned"}
 # Four words of 64 bits each.
 _LANES = 4
-# Rows that are looked at to guess whether values come again.
-_SAMPLE = 100_000
+# Rows that are looked at to guess whether values come again. They are grouped before they are hashed if each comes so
+# often, on the average: where SQL would hash them, and where machine code would.
+_SAMPLE, _OFTEN, _VERY_OFTEN = 100_000, 2, 8
 
 
 def fingerprint(cursor: Cursor, columns: Typed, key: bytes) -> str:
@@ -51,14 +60,15 @@ def add_cells(cursor: Cursor, loaded: Loaded) -> tuple[int, int]:
     """
     if loaded.columns is None:
         rows, total = cursor.row(_objects_sql(loaded.objects_sql()), [])
-    elif loaded.is_parsed:
-        # Texts are parsed once for all columns.
-        sums = (f"coalesce(sum({_hash_sql(text_sql(column))}), 0)" for column in loaded.columns.values())
-        rows, total = cursor.row(f"SELECT count(*), {' + '.join(sums)} FROM data", [])  # noqa: S608
     else:
-        grouped = _repetitive(cursor, loaded.columns)
-        sums = (_column_sql(column, grouped=column.name in grouped) for column in loaded.columns.values())
-        rows, total = cursor.row(f"SELECT (SELECT count(*) FROM data), {' + '.join(sums)}", [])  # noqa: S608
+        fast, columns = passes.library() is not None, loaded.columns.values()
+        # Texts are parsed once for all columns, so nothing is grouped there.
+        often = _VERY_OFTEN if fast else _OFTEN
+        grouped = set[str]() if loaded.is_parsed else _repetitive(cursor, loaded.columns, often)
+        others = [column for column in columns if column.name not in grouped]
+        rows, total = _hashed(cursor, others) if fast else cursor.row(_cells_sql(others), [])
+        sums = [_groups_sql(column) for column in columns if column.name in grouped]
+        total += cursor.row(f"SELECT {' + '.join(sums)}", [])[0] if sums else 0
     return int(rows), int(total)
 
 
@@ -66,24 +76,62 @@ def _hash_sql(text: str) -> str:
     return f"('0x' || substr(md5({text}), 1, 16))::UBIGINT"
 
 
-def _repetitive(cursor: Cursor, columns: Typed) -> set[str]:
-    """The columns that look as if their values came again and again. Nested ones cannot all be grouped by."""
+def _cells_sql(columns: list[DuckDBColumn]) -> str:
+    """How many rows there are, and the sum of some columns' hashes."""
+    sums = [f"coalesce(sum({_hash_sql(_text(column))}), 0)" for column in columns]
+    return f"SELECT count(*), {' + '.join(sums) or 0} FROM data"  # noqa: S608
+
+
+def _hashed(cursor: Cursor, columns: list[DuckDBColumn]) -> tuple[int, int]:
+    """As `_cells_sql`, by machine code. A missing cell is read as zero or as an empty text, and taken off again."""
+    integers = [quoted(column.name) for column in columns if column.integer_bits is not None]
+    texts = [_text(column) for column in columns if column.integer_bits is None]
+    cells = [f"coalesce({name}, 0)::BIGINT" for name in integers] + [f"coalesce({text}, '')" for text in texts]
+    wanted = f"SELECT {', '.join([_missing_sql(integers), _missing_sql(texts), *cells])} FROM data"  # noqa: S608
+    kinds = *(np.int64 for _ in range(2 + len(integers))), *(str for _ in texts)
+    found, rows, missing = CellSum(), 0, [0, 0]
+    with closing(cursor.batches(wanted, [], kinds)) as batches:
+        for batch in batches:
+            for place, column in enumerate(batch):
+                if isinstance(column, TextColumn):
+                    found.add_texts(column.buffer, column.edges)
+                elif place >= len(missing):
+                    found.add_integers(column)
+                else:
+                    missing[place] += int(column.sum())
+                    rows += 0 if place else len(column)
+    return rows, found.total() - missing[0] * _hash(b"0") - missing[1] * _hash(b"")
+
+
+def _missing_sql(cells: list[str]) -> str:
+    """How many cells of a row are missing."""
+    return " + ".join(["0::BIGINT", *(f"({cell} IS NULL)::BIGINT" for cell in cells)])
+
+
+def _hash(text: bytes) -> int:
+    return int.from_bytes(hashlib.md5(text, usedforsecurity=False).digest()[:8], "big")
+
+
+def _repetitive(cursor: Cursor, columns: Typed, often: int) -> set[str]:
+    """The columns that look as if their values came again so often. Nested ones cannot all be grouped by."""
     plain = [column.name for column in columns.values() if column.kind != "nested"]
     if not plain:
         return set()
     counts = ", ".join(f"count({quoted(name)}), approx_count_distinct({quoted(name)})" for name in plain)
     found = cursor.row(f"SELECT {counts} FROM (SELECT * FROM data LIMIT {_SAMPLE})", [])  # noqa: S608
-    return {name for n, name in enumerate(plain) if found[2 * n + 1] <= found[2 * n] // 2}
+    return {name for n, name in enumerate(plain) if found[2 * n + 1] <= found[2 * n] // often}
 
 
-def _column_sql(column: DuckDBColumn, *, grouped: bool) -> str:
-    """The sum of a column's hashes. Values that come again are hashed once, which is several times as fast."""
+def _groups_sql(column: DuckDBColumn) -> str:
+    """The sum of a column's hashes, each value hashed once: of those that come again that is several times as fast."""
     name = quoted(column.name)
-    text = f"to_json({name})::VARCHAR" if column.kind == "nested" else text_sql(column)
-    if not grouped:
-        return f"(SELECT coalesce(sum({_hash_sql(text)}), 0) FROM data)"  # noqa: S608
     values = f"SELECT {name}, count(*) AS times FROM data GROUP BY {name}"  # noqa: S608
-    return f"(SELECT coalesce(sum(times * {_hash_sql(text)}::HUGEINT), 0) FROM ({values}))"  # noqa: S608
+    return f"(SELECT coalesce(sum(times * {_hash_sql(_text(column))}::HUGEINT), 0) FROM ({values}))"  # noqa: S608
+
+
+def _text(column: DuckDBColumn) -> str:
+    """SQL for the text of a cell."""
+    return f"to_json({quoted(column.name)})::VARCHAR" if column.kind == "nested" else text_sql(column)
 
 
 def _objects_sql(objects: str) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import nullcontext
+from datetime import datetime, timedelta
+
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hushcount.engines.duckdb.engine import open_duckdb
+from hushcount.engines.identities import rows_identity
 from hushcount.errors import InvalidParameter
+from tests.plainly import plainly
 
 _WORD, _PRIME = 2**64 - 1, 0xD6E8FEB86659FD93
 
@@ -119,3 +126,36 @@ def test_a_key_that_is_none_is_refused(key):
         open_duckdb(table([(1, 2)])).fingerprint(key)
 
     assert "secret" not in str(caught.value)
+
+
+MOMENTS = [datetime(2026, 1, 1) + timedelta(hours=n, seconds=n) for n in range(600)]  # noqa: DTZ001 (of no zone)
+# Columns with their cells as texts; a cell that is missing adds nothing.
+CELLS = {
+    "id": (pa.array(range(-300, 300), pa.int64()), [str(n) for n in range(-300, 300)]),
+    "small": (pa.array(range(600), pa.uint16()), [str(n) for n in range(600)]),
+    "far": (pa.array([2**63 - 1, -(2**63), None] * 200), [str(2**63 - 1), str(-(2**63))] * 200),
+    "huge": (pa.array([2**64 - 1 - n for n in range(600)], pa.uint64()), [str(2**64 - 1 - n) for n in range(600)]),
+    "text": (pa.array([f"né {n}" * (n % 40) for n in range(600)]), [f"né {n}" * (n % 40) for n in range(600)]),
+    "few": (pa.array(["a", None, "", "b"] * 150), ["a", "", "b"] * 150),
+    "at": (pa.array(MOMENTS), [str(at) for at in MOMENTS]),
+    "real": (pa.array([float("nan"), -0.0, *(n / 8 for n in range(598))]), ["0.0", *(str(n / 8) for n in range(598))]),
+    "list": (pa.array([[f"{n}"] for n in range(600)]), [f'["{n}"]' for n in range(600)]),
+    "none": (pa.nulls(600, pa.string()), []),
+}
+
+
+def hash_of(text):
+    """The first 64 bits of a text's MD5."""
+    return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[:8], "big")
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["machine code", "SQL"])
+@pytest.mark.parametrize("names", [[name] for name in CELLS] + [list(CELLS)], ids="-".join)
+def test_the_identity_of_rows_is_the_sum_of_cells(tmp_path, names, plain):
+    """Of every kind, one by one and together, whether values come again or not, by machine code and without it."""
+    pq.write_table(pa.table({name: CELLS[name][0] for name in names}), tmp_path / "rows.parquet")
+    total = sum(hash_of(text) for name in names for text in CELLS[name][1])
+    engine = open_duckdb(tmp_path / "rows.parquet")
+
+    with plainly() if plain else nullcontext():
+        assert engine.rows_identity(b"key") == rows_identity(b"key", rows=600, total=total, version=str)
