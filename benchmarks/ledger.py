@@ -1,8 +1,9 @@
 """The ledger's speed: reserve, settle and refusal against the length of the history, and queries per second.
 
 One query is reserve and settle: two durable transactions on one data set, the worst case for both stores, because all
-clients want the same row. Beside it runs pgbench on the same server, whose script also updates one row that all clients
-want (scale 1): one durable transaction. The two take turns of a second, and medians over all turns are shown. The
+clients want the same row. Each client is a process; sixteen are also measured as threads of four processes, as in a
+service. Beside it runs pgbench on the same server, whose script also updates one row that all clients want (scale 1):
+one durable transaction. The two take turns of a second, and medians over all turns are shown. The
 history is half repeats, which cost the population nothing and are what a refusal must not read. Run it with:
 python -m benchmarks.ledger, and --longest 1000000 for a long history.
 """
@@ -15,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -35,7 +37,8 @@ from tests.postgres import Cluster, find_programs, running_cluster
 WORST = Cost.of(Gaussian(rho=Decimal("0.0001")), Failure(delta=Decimal("1e-12")))
 USED = Cost.of(Gaussian(rho=Decimal("0.00005")))
 TOO_MUCH = Cost.of(Gaussian(rho=Decimal(10**9)))
-CLIENTS = (1, 4, 16)
+# So many clients, each a process, or as threads of so many processes.
+CLIENTS = ((1, 1), (4, 4), (16, 4), (16, 16))
 HISTORIES = (10, 1_000, 10_000, 100_000, 1_000_000)
 FOUNDING = Founding(owner="owner", limit=rho_limit(10**6, "0.1"), secret="00")  # noqa: S106 (a fingerprint)
 _PAYLOAD = bytes(500)
@@ -108,14 +111,32 @@ def client_loop(place: Place, client: int, seconds: float) -> tuple[int, float]:
     return done, time.process_time() - before
 
 
-def in_turns(place: Place, clients: int, seconds: float, *, beside: Callable[[int], float] | None) -> Rates:
-    """All clients at once, each a process, for a second at a time, then pgbench: a busy machine slows both."""
+@lru_cache
+def threads_of(_place: Place, clients: int) -> ThreadPoolExecutor:
+    """The clients of this process, which stay."""
+    return ThreadPoolExecutor(clients)
+
+
+def process_loop(place: Place, clients: range, seconds: float) -> tuple[int, float]:
+    """As `client_loop`, of several clients in this process."""
+    if len(clients) == 1:
+        return client_loop(place, clients[0], seconds)
+    before = time.process_time()
+    done = threads_of(place, len(clients)).map(lambda client: client_loop(place, client, seconds)[0], clients)
+    return sum(done), time.process_time() - before
+
+
+def in_turns(
+    place: Place, clients: int, processes: int, seconds: float, *, beside: Callable[[int], float] | None
+) -> Rates:
+    """All clients at once for a second at a time, then pgbench: a busy machine slows both."""
     ours, theirs, spent = list[float](), list[float](), list[float]()
-    with get_context("spawn").Pool(clients) as pool:
+    shares = [range(clients)[first::processes] for first in range(processes)]
+    with get_context("spawn").Pool(processes) as pool:
         # The first round starts the processes, loads the code and prepares the statements.
-        pool.starmap(client_loop, [(place, client, 0.5) for client in range(clients)], chunksize=1)
+        pool.starmap(process_loop, [(place, share, 0.5) for share in shares], chunksize=1)
         for _ in range(max(1, round(seconds))):
-            done = pool.starmap(client_loop, [(place, client, 1.0) for client in range(clients)], chunksize=1)
+            done = pool.starmap(process_loop, [(place, share, 1.0) for share in shares], chunksize=1)
             ours.append(float(sum(count for count, _ in done)))
             spent.append(1000 * sum(used for _, used in done) / ours[-1])
             theirs += [] if beside is None else [beside(clients)]
@@ -215,10 +236,10 @@ def measure(
         steps = latencies(place, plan.queries).values()
         shown = "  ".join(f"{median:6.2f} {tail:7.2f}" for median, tail in steps)
         print(f"{place.kind:10} {rows:>9,} queries     {shown}", flush=True)
-    for clients in CLIENTS:
-        rates = in_turns(place, clients, plan.seconds, beside=beside)
-        line = f"{place.kind:10} {clients:2} clients: {rates.queries:8.1f} queries/s, {2 * rates.queries:8.1f} "
-        line += f"transactions/s; {rates.processor:.2f} ms of a processor a query"
+    for clients, processes in CLIENTS:
+        rates = in_turns(place, clients, processes, plan.seconds, beside=beside)
+        line = f"{place.kind:10} {clients:2} clients in {processes:2} processes: {rates.queries:8.1f} queries/s, "
+        line += f"{2 * rates.queries:8.1f} transactions/s; {rates.processor:.2f} ms of a processor a query"
         if rates.ratio is not None:
             line += f"; pgbench {rates.beside:8.1f} transactions/s; ratio {rates.ratio:.2f}"
         print(line, flush=True)

@@ -195,13 +195,13 @@ def lock_book(
     transaction: Transaction, entity: str, *, moment: Moment = checked_now, following: Sequence[Statement] = ()
 ) -> Book | None:
     """Open a book for writing, or None if there is none; `following` is what is fetched next."""
-    found = _asked(transaction, f"?{transaction.dialect.lock}", entity, following)
+    found = _asked(transaction, "?", entity, following, held=True)
     return _book(transaction, found[0], moment) if found else None
 
 
 def lock_book_of(transaction: Transaction, dataset: str, *, following: Sequence[Statement] = ()) -> Book | None:
     """Open the book of a data set's population for writing, as `lock_book`; None if there is no such data set."""
-    found = _asked(transaction, f"{_HOME}{transaction.dialect.lock}", dataset, following)
+    found = _asked(transaction, _HOME, dataset, following, held=True)
     return _book(transaction, found[0], checked_now) if found else None
 
 
@@ -211,11 +211,14 @@ def look_book_of(transaction: Transaction, dataset: str, *, following: Sequence[
     return _book(transaction, found[0], checked_now) if found else None
 
 
-def _asked(transaction: Transaction, entity: str, name: str, following: Sequence[Statement]) -> list[Row]:
+def _asked(
+    transaction: Transaction, entity: str, name: str, following: Sequence[Statement], *, held: bool = False
+) -> list[Row]:
     """Ask for a book, and in the same breath for the time and for what follows: if it is held, all of it from then."""
-    clock = transaction.dialect.clock
-    sql = f"SELECT {_HEAD} FROM books WHERE entity = {entity}"  # noqa: S608 (own words)
-    transaction.send([(sql, (name,)), *([] if clock is None else [clock]), *following])
+    dialect = transaction.dialect
+    sql = f"SELECT {_HEAD} FROM books WHERE entity = {entity}{dialect.lock if held else ''}"  # noqa: S608 (own words)
+    turn: list[Statement] = [(dialect.queue.format(entity), (name,))] if held and dialect.queue else []
+    transaction.send([*turn, (sql, (name,)), *([] if dialect.clock is None else [dialect.clock]), *following])
     return transaction.fetch(sql, name)
 
 

@@ -1,4 +1,4 @@
-"""The connections to a PostgreSQL server: one for each thread and forked child, made when first asked for."""
+"""The connections to a PostgreSQL server: one for each living thread and forked child, made when first asked for."""
 
 from __future__ import annotations
 
@@ -26,28 +26,46 @@ class Lines:
     def __init__(self, address: str, schema: str, driver: Any) -> None:  # noqa: ANN401 (the module)
         self._address, self._schema, self._driver = address, schema, driver
         self._mine = threading.local()
-        self._all: list[tuple[int, Wire]] = []
+        self._all: list[tuple[int, threading.Thread, Wire]] = []
 
     def close(self) -> None:
         """Close those of this process; a parent's are its own."""
-        for process, wire in self._all:
+        for process, _, wire in self._all:
             if process == os.getpid():
                 wire.connection.close()
 
     def wire(self) -> Wire:
-        """This thread's connection; a new one after a fork, or if the old one broke."""
+        """This thread's connection; another one after a fork, or if the old one broke."""
         held: tuple[int, Wire] | None = getattr(self._mine, "held", None)
         if held is not None and held[0] == os.getpid() and not held[1].connection.closed:
             return held[1]
+        wire = self._left_behind() or self._new()
+        self._mine.held = (os.getpid(), wire)
+        self._all.append((os.getpid(), threading.current_thread(), wire))
+        return wire
+
+    def _left_behind(self) -> Wire | None:
+        """The connection of a thread that has ended, if there is one: servers have places for so many."""
+        for one in tuple(self._all):
+            process, thread, wire = one
+            if process != os.getpid() or (thread.is_alive() and not wire.connection.closed):
+                continue
+            try:
+                self._all.remove(one)
+            except ValueError:
+                # Another thread was there first.
+                continue
+            if not wire.connection.closed:
+                return wire
+        return None
+
+    def _new(self) -> Wire:
         connection = self._connected()
         connection.execute("SELECT set_config('search_path', %s, false)", (f'"{self._schema}"',))
         connection.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
         if connection.execute("SHOW synchronous_commit").fetchall()[0][0] in {"off", "local"}:
             connection.execute("SET synchronous_commit = on")
-        wire = Wire(connection, self._driver)
-        self._mine.held = (os.getpid(), wire)
-        self._all.append(self._mine.held)
-        return wire
+        return Wire(connection, self._driver)
 
     def _connected(self) -> psycopg.Connection[Row]:
         """A new connection.

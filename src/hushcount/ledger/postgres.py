@@ -32,6 +32,8 @@ _MARK: Statement = (
     "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_logical_emit_message(true, 'hushcount', ''::text) END",
     (),
 )
+# Who waits for a book does so in this queue; the row is held as well, and that is what protects it.
+_QUEUE = "SELECT pg_advisory_xact_lock(hashtextextended({}, 0))"
 # Any fixed number, so that two processes do not found or migrate at once.
 _UPGRADE_LOCK = 0x68757368
 
@@ -215,7 +217,7 @@ class PostgresTransaction:
     once.
     """
 
-    dialect = Dialect(blob="BYTEA", lock=" FOR UPDATE", clock=(_CLOCK, ()))
+    dialect = Dialect(blob="BYTEA", lock=" FOR UPDATE", queue=_QUEUE, clock=(_CLOCK, ()))
 
     def __init__(self, wire: Wire, clock: Clock | None, begin: Sequence[str]) -> None:
         self._wire, self._clock = wire, clock

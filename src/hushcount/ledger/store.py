@@ -31,11 +31,14 @@ class Dialect:
         blob: the type of stored bytes.
         lock: what a SELECT on `books` ends with to hold that row until the transaction ends; nothing where a writing
             transaction is alone anyway.
+        queue: asks for that row's turn before: a SELECT with a hole for what the row is called. Whoever waits for a row
+            of PostgreSQL's is woken by every change of it and may lose it to another; here each is woken once, in turn.
         clock: asks a server for its time, in microseconds since 1970; None where it is the machine's own.
     """
 
     blob: str
     lock: str
+    queue: str | None = None
     clock: Statement | None = None
 
 

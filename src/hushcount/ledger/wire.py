@@ -7,7 +7,7 @@ values, and the statements go straight to its wrapper of libpq (`psycopg.pq`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -67,7 +67,7 @@ class Wire:
     def tell(self, statements: Iterable[Statement]) -> None:
         """Send statements in one piece; what the server says to them is read some time later."""
         # Before the first word leaves: a value that cannot be sent is told while nothing has been said.
-        ready = [(sql, tuple(map(_type, values)), list(map(self._dumped, values))) for sql, values in statements]
+        ready = [(sql, *self._dumped(values)) for sql, values in statements]
         if self._sent:
             self.hear()
         self._line.enter_pipeline_mode()
@@ -132,21 +132,23 @@ class Wire:
         rows: list[Row] = self._loader.load_rows(0, result.ntuples, tuple)
         return rows
 
-    def _dumped(self, value: Value) -> bytes | None:
-        if value is None or isinstance(value, bytes):
-            return value
-        if isinstance(value, int):
-            return b"%d" % value
-        if "\x00" in value:
-            # It would end there, and be another text.
-            raise self._driver.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
-        return value.encode(self._encoding)
-
-
-def _type(value: Value) -> int:
-    if isinstance(value, int):
-        return _INTEGER if -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER else _NUMERIC
-    return _BYTES if isinstance(value, bytes) else _ANY
+    def _dumped(self, values: Sequence[Value]) -> tuple[tuple[int, ...], list[bytes | None]]:
+        """Types and words of values, in one pass: others wait meanwhile."""
+        types, words = [], list[bytes | None]()
+        for value in values:
+            if isinstance(value, str):
+                if "\x00" in value:
+                    # It would end there, and be another text.
+                    raise self._driver.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
+                types.append(_ANY)
+                words.append(value.encode(self._encoding))
+            elif isinstance(value, int):
+                types.append(_INTEGER if -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER else _NUMERIC)
+                words.append(b"%d" % value)
+            else:
+                types.append(_ANY if value is None else _BYTES)
+                words.append(value)
+        return tuple(types), words
 
 
 @lru_cache(maxsize=1024)

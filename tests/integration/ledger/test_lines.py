@@ -1,0 +1,120 @@
+"""Connections to a server, and what it reads to find one row."""
+
+from __future__ import annotations
+
+import threading
+
+import psycopg
+import pytest
+
+from hushcount.ledger.asks import of_answer, of_key, of_number
+from hushcount.ledger.lines import Lines
+from hushcount.ledger.wire import _numbered
+from tests.conformance.ledgers.stores import ask, cost, known
+
+
+@pytest.fixture
+def ledger(server_store):
+    """A ledger on a server that knows the data."""
+    server_store.found()
+    opened = server_store.over(server_store.served())
+    known(opened, "visits")
+    yield opened
+    opened.close()
+
+
+def lines(cluster):
+    """How many connections the server has, of others than who asks."""
+    with psycopg.connect(cluster.address) as line:
+        told = "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        return line.execute(told).fetchall()[0][0]
+
+
+def asked_by(threads, ledger, name):
+    """Ask by so many threads at once, which end then."""
+    together = threading.Barrier(threads)
+
+    def one(number):
+        together.wait()
+        held = ledger.reserve(ask(f"{name} {number}"))
+        together.wait()
+        ledger.settle(held, cost(), payload=b"answer")
+
+    begun = [threading.Thread(target=one, args=(number,)) for number in range(threads)]
+    for thread in begun:
+        thread.start()
+    for thread in begun:
+        thread.join()
+
+
+def test_a_thread_that_ended_leaves_its_connection_to_the_next(ledger, cluster):
+    """Else a program that asks by many short threads takes every place that the server has."""
+    asked_by(3, ledger, "first")
+    after_three = lines(cluster)
+    for turn in range(5):
+        asked_by(3, ledger, f"turn {turn}")
+
+    assert lines(cluster) == after_three
+    assert ledger.verify().problems == ()
+
+
+def by_a_thread(work):
+    """What a thread comes to that ends then."""
+    made = []
+    thread = threading.Thread(target=lambda: made.append(work()))
+    thread.start()
+    thread.join()
+    return made[0]
+
+
+def test_a_broken_connection_is_not_handed_on(cluster):
+    """Nor one that a living thread has; whoever comes next gets a new one."""
+    held = Lines(cluster.address, "public", psycopg)
+    mine, left = held.wire(), by_a_thread(held.wire)
+    left.connection.close()
+    other = by_a_thread(held.wire)
+
+    assert len({id(mine), id(left), id(other)}) == 3
+    assert by_a_thread(held.wire) is other
+    assert held.wire() is mine
+    held.close()
+    assert mine.connection.closed
+    assert other.connection.closed
+
+
+def plan_of(line, statement):
+    """How the server would run a statement again and again, whatever its values."""
+    sql, values = statement
+    line.execute("SET plan_cache_mode = force_generic_plan")
+    line.execute(b"PREPARE one AS " + _numbered(sql), prepare=False)
+    given = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in values)
+    rows = line.execute(f"EXPLAIN EXECUTE one ({given})").fetchall()
+    line.execute("DEALLOCATE one")
+    return "\n".join(row[0] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("statement", "key"),
+    [
+        (of_number("visits", 7), "asks_pkey"),
+        (of_answer("visits", 7)[0], "releases_pkey"),
+        (of_answer("visits", 7)[1], "releases_pkey"),
+        (of_key("ann", "k"), "asks_by_key"),
+    ],
+    ids=["ask", "answer", "bytes", "key"],
+)
+def test_a_new_ledger_finds_a_row_by_its_key(ledger, server_store, cluster, statement, key):
+    """Also before the server has counted its rows."""
+    with psycopg.connect(cluster.address, autocommit=True) as line:
+        line.execute(f'SET search_path = "{server_store.schema}"')
+
+        assert key in plan_of(line, statement)
+
+
+def test_with_the_indexes_of_before_it_reads_all_that_was_asked(ledger, server_store, cluster):
+    """An index that began as the key does was taken for it: what this looks at can be seen."""
+    with psycopg.connect(cluster.address, autocommit=True) as line:
+        line.execute(f'SET search_path = "{server_store.schema}"')
+        line.execute("CREATE INDEX asks_of_before ON asks (entity, analyst, number)")
+
+        assert "asks_of_before" in plan_of(line, of_number("visits", 7))
