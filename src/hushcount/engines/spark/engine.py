@@ -98,14 +98,17 @@ class SparkEngine:
         """People per item, or rows up to the cap, after bounding if so bound. Spread out unless cut to `top`."""
         from pyspark.sql import functions as F
 
-        rows = self._rows(selection)
+        rows = self._rows(selection, spelled=bound is not None)
         if bound is not None:
             rows = rows.repartition("person")
-        pairs = rows.groupBy("person", "item").agg(F.count(F.lit(1)).alias("times"))
+        if bound is None and selection.per_item_cap == 1:
+            pairs, value = rows.distinct(), F.count(F.lit(1))
+        else:
+            pairs = rows.groupBy("person", "item").agg(F.count(F.lit(1)).alias("times"))
+            value = F.sum(F.least(F.col("times"), F.lit(selection.per_item_cap)).cast("bigint"))
         if bound is not None:
             pairs = smallest_hashes(allowed_pairs(self._source.session, pairs, bound), bound)
-        often = F.least(F.col("times"), F.lit(selection.per_item_cap)).cast("bigint")
-        counts = SparkCounts(name=self._source.name, frame=pairs.groupBy("item").agg(F.sum(often).alias("value")))
+        counts = SparkCounts(name=self._source.name, frame=pairs.groupBy("item").agg(value.alias("value")))
         return counts if top is None else counts.largest(whole("top", top))
 
     def incidence(self, selection: Selection) -> SparkIncidence:
@@ -147,12 +150,12 @@ class SparkEngine:
         ship_package(self._source.session)
         check_workers(self._source.session)
 
-    def _rows(self, selection: Selection) -> _Frame:
+    def _rows(self, selection: Selection, *, spelled: bool = True) -> _Frame:
         self.validate(selection)
         self._kept.setdefault(threading.get_ident(), [])
         self._begin()
         frame, columns = attempt(self._source.name, lambda: self._source.read(selection.columns))
-        return attempt(self._source.name, lambda: select_rows(frame, selection, columns))
+        return attempt(self._source.name, lambda: select_rows(frame, selection, columns, spelled=spelled))
 
     def _forget_all(self, thread: int) -> None:
         for frame in self._kept.pop(thread, ()):

@@ -84,19 +84,21 @@ def columns_of(frame: Frame) -> tuple[SparkColumn, ...]:
     )
 
 
-def select_rows(frame: Frame, selection: Selection, columns: Typed) -> Frame:
+def select_rows(frame: Frame, selection: Selection, columns: Typed, *, spelled: bool = True) -> Frame:
     """The rows that a selection takes, as texts person and item, both present.
 
     Args:
         frame: its columns are named by their places.
         selection: what is asked; it was held against the columns before.
         columns: the columns by name.
+        spelled: whether people are texts, too. Where they need only be told apart integers may stay integers.
     """
     if selection.where is not None:
         frame = frame.where(_filter(selection.where, frame, columns))
     person = columns[selection.user]
     parts, in_python = _parts(frame, selection, columns)
-    rows = frame.select(text_column(frame, person).alias("person"), *parts)
+    whole = not spelled and not in_python and person.kind == "integer"
+    rows = frame.select((frame[person.place] if whole else text_column(frame, person)).alias("person"), *parts)
     if in_python or person.needs_python:
         rows = mapped(rows, _speller(selection.item), "person string, item string")
     elif isinstance(selection.item, TupleItems) and selection.item.parts:

@@ -114,7 +114,7 @@ def test_a_service_tells_that_a_late_question_was_charged(tmp_path, monkeypatch)
     with running_service(replace(config, stores=(store,))) as service:
         late_once_touched(monkeypatch)
         real = spark_engine.select_rows
-        monkeypatch.setattr(spark_engine, "select_rows", lambda *given: slowly(real(*given)))
+        monkeypatch.setattr(spark_engine, "select_rows", lambda *given, **more: slowly(real(*given, **more)))
         job = queries.release(service, ZOE, Order(tasks=(TOP,)), key="late")
         service.runner.under_way(job.id).result(120)
         found = service.ledger.jobs.find(job.id)
