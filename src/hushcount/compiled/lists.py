@@ -21,8 +21,8 @@ from hushcount.model.texts import edges_of
 Int32s: TypeAlias = npt.NDArray[np.int32]
 _Batches: TypeAlias = list[Int64s]
 
-# Whoever comes first has this number, in the middle of all that there may be.
-_BELOW = 1 << 30
+# Whoever comes first has this number, in the middle of all that there may be: people so close together have one each.
+CLOSE = 1 << 30
 
 
 class ClosePeople:
@@ -42,7 +42,7 @@ class ClosePeople:
     def join(self, people: Int64s | Int32s, items: Int32s, *, keys: Int64s) -> bool:
         """Write the keys of rows, as `split_rows` takes them. Whether everybody so far has a number below 2^31."""
         if len(people) and self._ends[0] > self._ends[1]:
-            self.origin = (int(people[0]) - _BELOW + 2**63) % 2**64 - 2**63
+            self.origin = (int(people[0]) - CLOSE + 2**63) % 2**64 - 2**63
         wide = people.dtype != np.int32
         given = passes.read(people, np.int64 if wide else np.int32), ctypes.c_int64(wide)
         origin = ctypes.c_uint64(self.origin & (2**64 - 1))
@@ -51,7 +51,7 @@ class ClosePeople:
             *(needed().hush_join_keys, rows, *given, origin, passes.read(items, np.int32)),
             *(passes.written(keys), self._ends),
         )
-        return not len(people) or bool(self._ends[1] < 2 * _BELOW)
+        return not len(people) or bool(self._ends[1] < 2 * CLOSE)
 
     @property
     def numbers(self) -> range:

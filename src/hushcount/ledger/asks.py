@@ -91,8 +91,11 @@ _LIKE = (
     "AND version = (SELECT version FROM asks WHERE entity = ? AND number = ?) "
     "AND query = (SELECT query FROM asks WHERE entity = ? AND number = ?) AND canonical = 1"
 )
-# Whoever paid for it has it.
-_HAD = " AND EXISTS (SELECT 1 FROM holders h WHERE h.entity = releases.entity AND h.number = releases.number)"
+# Whoever paid for it has it. Not EXISTS, which a server makes a join, and may read all holders for it.
+_HAD = (
+    " AND (SELECT h.number FROM holders h WHERE h.entity = releases.entity AND h.number = releases.number LIMIT 1) "
+    "IS NOT NULL"
+)
 # A row of `releases` without its entity, its number and its bytes.
 ANSWER_COLUMNS = ("dataset", "version", "query", "family", "what", "canonical", "cost", "made", "digest")
 _ANSWER = ", ".join(ANSWER_COLUMNS)

@@ -1,9 +1,13 @@
-"""The connections to a PostgreSQL server: one for each living thread and forked child, made when first asked for."""
+"""The connections to a PostgreSQL server: one for each thread and forked child, made when first asked for.
+
+A thread of Python's that ends leaves its own to the next one. Of a thread that others made Python knows no end.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import LedgerUnavailable
@@ -45,7 +49,7 @@ class Lines:
         return wire
 
     def _left_behind(self) -> Wire | None:
-        """The connection of a thread that has ended, if there is one: servers have places for so many."""
+        """The connection of a thread that has ended, if there is a good one: servers have places for so many."""
         for one in tuple(self._all):
             process, thread, wire = one
             if process != os.getpid() or (thread.is_alive() and not wire.connection.closed):
@@ -55,8 +59,10 @@ class Lines:
             except ValueError:
                 # Another thread was there first.
                 continue
-            if not wire.connection.closed:
+            if wire.is_idle():
                 return wire
+            with suppress(Exception):
+                wire.connection.close()
         return None
 
     def _new(self) -> Wire:

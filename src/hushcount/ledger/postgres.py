@@ -32,8 +32,9 @@ _MARK: Statement = (
     "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_logical_emit_message(true, 'hushcount', ''::text) END",
     (),
 )
-# Who waits for a book does so in this queue; the row is held as well, and that is what protects it.
-_QUEUE = "SELECT pg_advisory_xact_lock(hashtextextended({}, 0))"
+# Who waits for a book does so in this queue; the row is held as well, and that is what protects it. All of a database
+# have one set of such locks: the schema tells its ledgers apart.
+_QUEUE = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || {}, 0))"
 # Any fixed number, so that two processes do not found or migrate at once.
 _UPGRADE_LOCK = 0x68757368
 

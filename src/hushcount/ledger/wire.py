@@ -55,6 +55,14 @@ class Wire:
             self.hear()
         return self.connection
 
+    def is_idle(self) -> bool:
+        """Whether the server is there, and nothing is open; asks it."""
+        try:
+            self.plain.execute("SELECT 1", prepare=False)
+        except self._driver.Error:
+            return False
+        return bool(self._line.transaction_status == self._driver.pq.TransactionStatus.IDLE)
+
     def ask(self, statements: Iterable[Statement]) -> list[tuple[list[Row], str]]:
         """Send statements in one piece and wait for all of them: the rows of each, and what was done, in a word.
 

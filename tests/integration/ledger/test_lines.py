@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import psycopg
 import pytest
 
-from hushcount.ledger.asks import of_answer, of_key, of_number
+from hushcount.ledger.asks import of_answer, of_key, of_number, of_question
+from hushcount.ledger.book import lock_book
 from hushcount.ledger.lines import Lines
 from hushcount.ledger.wire import _numbered
-from tests.conformance.ledgers.stores import ask, cost, known
+from tests.conformance.ledgers.stores import Store, ask, cost, known
 
 
 @pytest.fixture
@@ -58,6 +60,13 @@ def test_a_thread_that_ended_leaves_its_connection_to_the_next(ledger, cluster):
     assert ledger.verify().problems == ()
 
 
+def killed(cluster, wires):
+    """Their ends at the server are gone, and nobody was told."""
+    with psycopg.connect(cluster.address, autocommit=True) as line:
+        for wire in wires:
+            line.execute("SELECT pg_terminate_backend(%s, 5000)", (wire.connection.info.backend_pid,))
+
+
 def by_a_thread(work):
     """What a thread comes to that ends then."""
     made = []
@@ -82,6 +91,81 @@ def test_a_broken_connection_is_not_handed_on(cluster):
     assert other.connection.closed
 
 
+def test_a_connection_that_the_server_ended_is_not_handed_on(cluster):
+    """After a restart each of them would fail one question, although the server is there."""
+    held, together = Lines(cluster.address, "public", psycopg), threading.Barrier(3)
+    made = []
+
+    def one():
+        made.append(held.wire())
+        together.wait()
+
+    begun = [threading.Thread(target=one) for _ in range(3)]
+    for thread in begun:
+        thread.start()
+    for thread in begun:
+        thread.join()
+    killed(cluster, made)
+    found = by_a_thread(held.wire)
+
+    assert found not in made
+    assert found.ask([("SELECT 7", ())])[0][0] == [(7,)]
+    assert all(wire.connection.closed for wire in made)
+    held.close()
+
+
+def test_a_transaction_that_was_left_open_is_not_handed_on(cluster):
+    """What it holds goes with its connection."""
+    held = Lines(cluster.address, "public", psycopg)
+
+    def begun():
+        wire = held.wire()
+        wire.ask([("BEGIN", ())])
+        return wire
+
+    left = by_a_thread(begun)
+
+    assert by_a_thread(held.wire) is not left
+    assert left.connection.closed
+    held.close()
+
+
+def waiting(cluster):
+    """How many wait for a lock of each kind."""
+    with psycopg.connect(cluster.address) as line:
+        told = "SELECT locktype, COUNT(*) FROM pg_locks WHERE NOT granted GROUP BY 1"
+        return dict(line.execute(told).fetchall())
+
+
+def test_whoever_waits_for_a_book_waits_in_turn(ledger, server_store, cluster):
+    """In one queue, where each is woken once; and not for a book of the same name in another ledger of the server."""
+    other = Store("postgres", server_store.place, schema=f"{server_store.schema}_other")
+    other.found()
+    apart = other.over(other.served())
+    known(apart, "visits")
+    done, database = [], server_store.served()
+    with database.writing() as holder:
+        lock_book(holder, "visits")
+        asked = [
+            threading.Thread(target=lambda number=number: done.append(ledger.reserve(ask(f"waits {number}"))))
+            for number in range(3)
+        ]
+        for thread in asked:
+            thread.start()
+        end = time.monotonic() + 20
+        while sum(waiting(cluster).values()) < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+        found, answered = waiting(cluster), apart.reserve(ask("elsewhere"))
+    for thread in asked:
+        thread.join()
+
+    assert found == {"advisory": 3}
+    assert answered.entity == "visits"
+    assert len(done) == 3
+    apart.close()
+    database.close()
+
+
 def plan_of(line, statement):
     """How the server would run a statement again and again, whatever its values."""
     sql, values = statement
@@ -100,8 +184,10 @@ def plan_of(line, statement):
         (of_answer("visits", 7)[0], "releases_pkey"),
         (of_answer("visits", 7)[1], "releases_pkey"),
         (of_key("ann", "k"), "asks_by_key"),
+        (of_question("visits", "v", "q", shown=True), "Index Only Scan using holders_pkey"),
+        (of_question("visits", "v", "q", shown=True), "(number = releases.number)"),
     ],
-    ids=["ask", "answer", "bytes", "key"],
+    ids=["ask", "answer", "bytes", "key", "question", "its holders"],
 )
 def test_a_new_ledger_finds_a_row_by_its_key(ledger, server_store, cluster, statement, key):
     """Also before the server has counted its rows."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hushcount.compiled.cells import CellSum
 from hushcount.model.texts import edges_of
+from tests.unit.compiled.edge import Edge
 
 if shutil.which("cc") is None:
     pytest.skip("no C compiler here, so there is no machine code to test", allow_module_level=True)
@@ -26,12 +27,13 @@ def plain_sum(texts):
     return sum(int.from_bytes(hashlib.md5(text, usedforsecurity=False).digest()[:8], "big") for text in texts)
 
 
+EDGE = Edge()
+
+
 def of_texts(texts):
     """By machine code; nothing may be read behind the last of them."""
     found = CellSum()
-    found.add_texts(
-        np.frombuffer(b"".join(texts), dtype=np.uint8), edges_of(np.array([*map(len, texts)], dtype=np.int64))
-    )
+    found.add_texts(EDGE.laid(b"".join(texts)), edges_of(np.array([*map(len, texts)], dtype=np.int64)))
     return found.total()
 
 

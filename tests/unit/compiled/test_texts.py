@@ -15,6 +15,7 @@ from hushcount.compiled.texts import NumberedIntegers, NumberedTexts
 from hushcount.engines.incidence import places_of
 from hushcount.model.texts import edges_of, encoded, in_order, objects
 from tests.plainly import plainly
+from tests.unit.compiled.edge import Edge
 
 if shutil.which("cc") is None:
     pytest.skip("no C compiler here, so there is no machine code to test", allow_module_level=True)
@@ -28,11 +29,15 @@ TEXTS = st.one_of(
 )
 
 
+EDGE = Edge()
+
+
 def numbered(words, size):
-    """Texts numbered in batches of so many, where every array must grow."""
+    """Texts numbered in batches of so many, where every array must grow; nothing may be read behind the last one."""
     table = NumberedTexts()
     buffer, lengths = encoded(words)
     edges = edges_of(lengths)
+    buffer = EDGE.laid(bytes(buffer))
     parts = [table.numbers(buffer, edges[first : first + size + 1]) for first in range(0, len(words), size)]
     return table, np.concatenate([np.zeros(0, np.int32), *parts]).tolist()
 

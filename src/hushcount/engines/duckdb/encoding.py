@@ -2,8 +2,8 @@
 
 Items, and people who are not integers close together, are numbered as they are met, by machine code that reads DuckDB's
 own batches; then the items are sorted, and the rows of each person become a list of their items' places. Items that
-look few are numbered in a pass before, as `items` says. If people turn out to be far apart, or hashes of items to be
-alike, it is begun anew in the way that always does. Without machine code SQL numbers in two passes, with the same
+look few are numbered in a pass before, as `items` says. If people are farther apart than the file states, or hashes of
+items alike, it is begun anew in the way that always does. Without machine code SQL numbers in two passes, with the same
 places for items.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hushcount.compiled import passes
-from hushcount.compiled.lists import ClosePeople
+from hushcount.compiled.lists import CLOSE, ClosePeople
 from hushcount.compiled.passes import Split
 from hushcount.compiled.texts import Int32s, NumberedIntegers, NumberedTexts
 from hushcount.engines.duckdb.arrow import TextColumn
@@ -24,6 +24,7 @@ from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.items import ItemHashes, ItemTexts
 from hushcount.engines.duckdb.keys import Keys, Room
 from hushcount.engines.duckdb.selected import SelectedRows
+from hushcount.engines.duckdb.sql import quoted
 from hushcount.engines.incidence import MemoryIncidence
 from hushcount.engines.pairs import NUMBER_BITS, count_pairs, split_rows
 from hushcount.engines.portions import Portion, Users
@@ -79,6 +80,7 @@ class Encoded:
         """People's lists, of all rows in memory or of a part of the people after the other."""
         for batches, numbers, own in self.keys.parts(self.numbers):
             codes, offsets, ids, times = split_rows(batches, self.places, numbers=numbers)
+            self.keys.let_wait()
             codes *= own.step
             codes += own.start
             yield codes, offsets, ids, times
@@ -88,16 +90,21 @@ def encode(cursor: Cursor, rows: SelectedRows, room: Room) -> Encoded:
     """All rows as integers."""
     if passes.library() is None:
         return _joined(cursor, rows, Keys(room))
-    found = None
-    if rows.few:
-        hashes = ItemHashes(cursor, rows)
-        found = _numbered(cursor, rows, room, items=hashes, close=True)
-        # Once more, if people are too far apart: nothing but time tells of it.
-        found = found or _numbered(cursor, rows, room, items=hashes, close=False)
-    found = found or _numbered(cursor, rows, room, items=ItemTexts(), close=True)
+    found = _numbered(cursor, rows, room, items=ItemHashes(cursor, rows), close=rows.close) if rows.few else None
+    found = found or _numbered(cursor, rows, room, items=ItemTexts(), close=rows.close)
     found = found or _numbered(cursor, rows, room, items=ItemTexts(), close=False)
     assert found is not None, "nobody is too far apart where nobody need be close"  # noqa: S101  for the type checker
     return found
+
+
+def are_close(cursor: Cursor, table: str, column: str) -> bool:
+    """Whether integers of a column are close together, as `ClosePeople` needs it: as far as the table says, for speed.
+
+    Of all rows, filtered out or not: else how long a question takes would tell of one person whom its filter lets in.
+    """
+    ends = f"SELECT min({quoted(column)})::BIGINT, max({quoted(column)})::BIGINT FROM {table}"  # noqa: S608
+    low, high = cursor.row(ends, [])
+    return low is None or int(high) - int(low) < CLOSE
 
 
 def _numbered(

@@ -23,7 +23,7 @@ from hushcount.engines.digests import Digests
 from hushcount.engines.duckdb.attempts import attempt, hold
 from hushcount.engines.duckdb.counting import counted, counted_in_sql
 from hushcount.engines.duckdb.cursor import Cursor
-from hushcount.engines.duckdb.encoding import encode
+from hushcount.engines.duckdb.encoding import are_close, encode
 from hushcount.engines.duckdb.instances import Connection, let_wait, open_instance
 from hushcount.engines.duckdb.items import are_few
 from hushcount.engines.duckdb.keys import Room
@@ -136,6 +136,7 @@ class DuckdbEngine:
         self._fingerprints: dict[bytes, str] = {}
         # By column, as far as somebody asked.
         self._few: dict[str, bool] = {}
+        self._close: dict[str, bool] = {}
         # How many questions are under way; closing waits for them.
         self._asked, self._idle = 0, threading.Condition()
         # What each thread reads with.
@@ -274,7 +275,12 @@ class DuckdbEngine:
     def _rows(self, cursor: Cursor, selection: Selection) -> SelectedRows:
         self.validate(selection)
         names = selection.columns
-        rows = select_rows(selection, self._loaded.typed(names), self._loaded.rows_sql(names))
+        table, user = self._loaded.rows_sql(names), selection.user
+        rows = select_rows(selection, self._loaded.typed(names), table)
+        if rows.kind is not str and not self._loaded.is_parsed:
+            if user not in self._close:
+                self._close[user] = are_close(cursor, table, user)
+            rows = replace(rows, close=self._close[user])
         if self._loaded.is_parsed or isinstance(selection.item, TextItems):
             # Texts are parsed once for each question; columns that are there already are read where they are.
             cursor.run(f"CREATE TEMP TABLE chosen AS {rows.sql}", rows.parameters)

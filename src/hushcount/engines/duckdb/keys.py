@@ -91,6 +91,15 @@ class Keys:
             self._blocks[-1] = self._blocks[-1][: self._filled]
         self._filled = 0
 
+    def let_wait(self) -> None:
+        """Let a block wait for the next question: something else was made of all keys, and nobody reads them now.
+
+        Not where that was given up: another core may be reading still.
+        """
+        last, self._blocks, self._last = self._last, [], None
+        if last is not None and not WAITING:
+            WAITING.append(last)
+
     def discard(self) -> None:
         """Let go of all rows, also of those on the disk."""
         self._blocks, self._filled, self._held = [], 0, 0
@@ -110,13 +119,7 @@ class Keys:
         """
         if self.spilled is None:
             self._end_block()
-            try:
-                yield self._blocks, numbers, numbers
-            finally:
-                # Whoever was given the blocks has made something else of them.
-                last, self._blocks, self._last = self._last, [], None
-                if last is not None and not WAITING:
-                    WAITING.append(last)
+            yield self._blocks, numbers, numbers
             return
         self._spill()
         for number, file in enumerate(self._files()):

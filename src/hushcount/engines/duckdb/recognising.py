@@ -11,6 +11,7 @@ that can be inverted, as it was once, rows that leave the sums as they are can b
 from __future__ import annotations
 
 import hashlib
+import math
 from contextlib import closing
 
 import numpy as np
@@ -22,14 +23,20 @@ from hushcount.engines.duckdb.cursor import Cursor
 from hushcount.engines.duckdb.loading import Loaded
 from hushcount.engines.duckdb.sql import DuckDBColumn, Typed, quoted, text_sql
 from hushcount.engines.identities import keyed
+from hushcount.model.frozen import frozen
 
 # Their texts are never empty and hold no semicolon: they need no length before them.
 _BARE = {"integer", "decimal", "real", "boolean", "date", "moment", "zoned"}
 # Four words of 64 bits each.
 _LANES = 4
-# Rows that are looked at to guess whether values come again. They are grouped before they are hashed if each comes so
-# often, on the average: where SQL would hash them, and where machine code would.
-_SAMPLE, _OFTEN, _VERY_OFTEN = 100_000, 2, 8
+# Rows that are looked at to guess how columns are.
+_SAMPLE = 100_000
+# Values are grouped before they are hashed if each comes so often, on the average: where SQL would hash them, and where
+# machine code would.
+_OFTEN, _VERY_OFTEN = 2, 8
+# Machine code hashes rows of so many bytes, on the average: it has hundreds of thousands of them in memory at a
+# time, and of long texts SQL hashes as many.
+_LONG = 500
 
 
 def fingerprint(cursor: Cursor, columns: Typed, key: bytes) -> str:
@@ -61,14 +68,15 @@ def add_cells(cursor: Cursor, loaded: Loaded) -> tuple[int, int]:
     if loaded.columns is None:
         rows, total = cursor.row(_objects_sql(loaded.objects_sql()), [])
     else:
-        fast, columns = passes.library() is not None, loaded.columns.values()
+        columns, looks = loaded.columns.values(), _looked(cursor, loaded.columns)
+        fast = passes.library() is not None
         # Texts are parsed once for all columns, so nothing is grouped there.
-        often = _VERY_OFTEN if fast else _OFTEN
-        grouped = set[str]() if loaded.is_parsed else _repetitive(cursor, loaded.columns, often)
-        others = [column for column in columns if column.name not in grouped]
+        often = math.inf if loaded.is_parsed else _VERY_OFTEN if fast else _OFTEN
+        grouped = [column for column in columns if looks[column.name].times >= often]
+        others = [column for column in columns if column not in grouped]
+        fast = fast and sum(looks[column.name].length for column in others) <= _LONG
         rows, total = _hashed(cursor, others) if fast else cursor.row(_cells_sql(others), [])
-        sums = [_groups_sql(column) for column in columns if column.name in grouped]
-        total += cursor.row(f"SELECT {' + '.join(sums)}", [])[0] if sums else 0
+        total += cursor.row(f"SELECT {' + '.join(map(_groups_sql, grouped))}", [])[0] if grouped else 0
     return int(rows), int(total)
 
 
@@ -112,14 +120,24 @@ def _hash(text: bytes) -> int:
     return int.from_bytes(hashlib.md5(text, usedforsecurity=False).digest()[:8], "big")
 
 
-def _repetitive(cursor: Cursor, columns: Typed, often: int) -> set[str]:
-    """The columns that look as if their values came again so often. Nested ones cannot all be grouped by."""
-    plain = [column.name for column in columns.values() if column.kind != "nested"]
-    if not plain:
-        return set()
-    counts = ", ".join(f"count({quoted(name)}), approx_count_distinct({quoted(name)})" for name in plain)
-    found = cursor.row(f"SELECT {counts} FROM (SELECT * FROM data LIMIT {_SAMPLE})", [])  # noqa: S608
-    return {name for n, name in enumerate(plain) if found[2 * n + 1] <= found[2 * n] // often}
+@frozen
+class _Look:
+    """What the first rows say of a column: how often a value comes, and its length, on the average."""
+
+    times: float
+    length: float
+
+
+def _looked(cursor: Cursor, columns: Typed) -> dict[str, _Look]:
+    """Each column. Nested ones cannot all be grouped by, so their values seem to come once."""
+    told = list[str]()
+    for column in columns.values():
+        name = quoted(column.name)
+        distinct = "1" if column.kind == "nested" else f"greatest(approx_count_distinct({name}), 1)"
+        count = "1" if column.kind == "nested" else f"count({name})"
+        told += [f"{count} / {distinct}", f"coalesce(avg(strlen({_text(column)})), 0)"]
+    found = cursor.row(f"SELECT {', '.join(told)} FROM (SELECT * FROM data LIMIT {_SAMPLE})", [])  # noqa: S608
+    return {name: _Look(times=found[2 * n], length=found[2 * n + 1]) for n, name in enumerate(columns)}
 
 
 def _groups_sql(column: DuckDBColumn) -> str:

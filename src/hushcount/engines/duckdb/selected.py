@@ -28,7 +28,9 @@ class SelectedRows:
         person: SQL for a person of these rows, as they are read.
         kind: what that is: `str`, or an integer of NumPy's, for people who are integers of at most 64 bits.
         text: the name of the column of items, if they are texts as they are stored.
-        few: whether these look few. Nothing but time depends on it.
+        few: whether these look few, and
+        close: whether people are integers close together; as far as the whole table says, whatever is selected of it.
+            Nothing but time depends on these.
     """
 
     sql: str
@@ -37,6 +39,7 @@ class SelectedRows:
     kind: type[str | np.int32 | np.int64]
     text: str | None
     few: bool = False
+    close: bool = False
 
 
 def select_rows(selection: Selection, columns: Typed, table: str) -> SelectedRows:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from unittest.mock import patch
 
 import duckdb
 import pytest
 
+from hushcount.engines.duckdb import encoding
+from hushcount.engines.duckdb import engine as engine_module
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
 from hushcount.model.queries import Selection
@@ -91,3 +94,30 @@ def as_lists(held):
         str(user): (held.items[everybody.ids[a:b]].tolist(), everybody.times[a:b].tolist())
         for user, (a, b) in zip(everybody.users.tolist(), edges, strict=True)
     }
+
+
+@pytest.mark.parametrize("where", [None, "number < 299999", "number >= 0"])
+def test_how_often_rows_are_read_tells_of_nobody(tmp_path, where):
+    """Somebody far from all others makes nothing be read again, whether a filter lets them in or not."""
+    path = tmp_path / "log.parquet"
+    person = "CASE WHEN n = 299999 THEN 1099511627776 ELSE n % 97 END"
+    rows = f"SELECT {person} AS person, 'it' || n AS item, n AS number FROM range(300000) r(n)"  # noqa: S608
+    duckdb.sql(f"COPY ({rows}) TO '{path}'")
+    engine = open_duckdb(path)
+    asked = Selection(user="person", item="item", where=None if where is None else grammar.read(where))
+    with patch.object(encoding, "_read", side_effect=encoding._read) as read:  # noqa: SLF001
+        engine.histogram(asked)
+        engine.histogram(asked)
+
+    assert [call.kwargs["close"] for call in read.call_args_list] == [False, False]
+
+
+def test_what_a_file_says_of_people_is_not_believed(tmp_path):
+    """Rows are read again where they are farther apart than was said, and nobody is lost."""
+    path = tmp_path / "log.parquet"
+    duckdb.sql(f"COPY (SELECT n * 1099511627776 AS person, 'it' AS item FROM range(1000) r(n)) TO '{path}'")  # noqa: S608
+    engine = open_duckdb(path)
+    with patch.object(engine_module, "are_close", return_value=True):
+        found = engine.histogram(Selection(user="person", item="item"))
+
+    assert found.counts.tolist() == [1000]

@@ -73,15 +73,38 @@ def test_a_block_waits_for_the_next(tmp_path, monkeypatch):
     third = filled(3)
 
     assert {int(key) >> NUMBER_BITS for block in blocks for key in block} == {1}
-    assert not keys.WAITING
     parts.close()
+    # Given up, for all that is known: another core may still be reading.
+    assert not keys.WAITING
+    one.let_wait()
     assert len(keys.WAITING) == 1
     list(other.parts(range(9)))
+    other.let_wait()
     assert len(keys.WAITING) == 1
     waiting = keys.WAITING[0]
     fourth = filled(4)
     assert any(np.shares_memory(block, waiting) for block in next(fourth.parts(range(9)))[0])
     assert {int(key) >> NUMBER_BITS for block in next(third.parts(range(9)))[0] for key in block} == {3}
+
+
+def test_a_block_of_rows_that_were_given_up_waits_for_nobody(tmp_path, monkeypatch):
+    """Whoever interrupts twice does not wait for the other core, which reads on."""
+    monkeypatch.setattr(keys, "WAITING", [])
+    monkeypatch.setattr(keys, "_BLOCK", 1 << 17)
+    path = tmp_path / "log.parquet"
+    duckdb.sql(f"COPY (SELECT i % 500 AS \"user\", 'it' || (i % 9) AS item FROM range(300000) t(i)) TO '{path}'")  # noqa: S608
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    engine = open_duckdb(path)
+    with patch.object(encoding, "split_rows", interrupted), pytest.raises(KeyboardInterrupt):
+        engine.incidence(Selection(user="user", item="item"))
+    after_interrupt = list(keys.WAITING)
+    engine.incidence(Selection(user="user", item="item"))
+
+    assert after_interrupt == []
+    assert len(keys.WAITING) == 1
 
 
 @pytest.mark.parametrize("last", ["1099511627776", "error('in the middle of it')"])

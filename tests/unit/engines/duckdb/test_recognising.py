@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from contextlib import nullcontext
 from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hushcount.compiled import passes
+from hushcount.engines.duckdb import recognising
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.identities import rows_identity
 from hushcount.errors import InvalidParameter
@@ -159,3 +162,16 @@ def test_the_identity_of_rows_is_the_sum_of_cells(tmp_path, names, plain):
 
     with plainly() if plain else nullcontext():
         assert engine.rows_identity(b"key") == rows_identity(b"key", rows=600, total=total, version=str)
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["short", "long"])
+def test_long_texts_are_left_to_the_database(tmp_path, long):
+    """Which holds no more of them than it may; machine code has hundreds of thousands of rows at a time."""
+    texts = [f"{n} " * (400 if long else 4) for n in range(600)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "rows.parquet")
+    engine = open_duckdb(tmp_path / "rows.parquet")
+    with patch.object(recognising, "_hashed", side_effect=recognising._hashed) as hashed:  # noqa: SLF001
+        found = engine.rows_identity(b"key")
+
+    assert hashed.called == (not long and passes.library() is not None)
+    assert found == rows_identity(b"key", rows=600, total=sum(map(hash_of, texts)), version=str)
