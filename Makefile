@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 SHOWN := $(VENV)/.shown
 SERVED := $(VENV)/.served
 LOCKER := $(VENV)/locker
-COMPILED := hatch_build.py $(wildcard src/hushcount/compiled/*.c)
+COMPILED := hatch_build.py $(wildcard src/hushcount/compiled/*.[ch])
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PATHS := src tests $(wildcard benchmarks) $(wildcard studies) $(wildcard examples)
 # A file system in memory, if there is one.

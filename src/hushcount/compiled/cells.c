@@ -3,15 +3,7 @@
  * LANES texts are hashed at once, each in a lane of vectors that the compiler divides into what the machine has. As in
  * passes.c, nothing is allocated here. */
 
-#include <stdint.h>
-#include <string.h>
-
-#define API __attribute__((visibility("default")))
-#if defined(__x86_64__) && defined(__GLIBC__)
-#define CLONED __attribute__((target_clones("avx2", "default")))
-#else
-#define CLONED
-#endif
+#include "machine.h"
 
 /* Two vectors of eight: while one waits for its last step, the other is worked on. */
 #define LANES 16

@@ -9,25 +9,9 @@
  * People are compressed rows: person j holds ids[offsets[j]] up to ids[offsets[j + 1]]. Nothing is allocated or kept
  * here: results and room to work in are the caller's. */
 
-#include <float.h>
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
-#if FLT_EVAL_METHOD != 0
-#error "doubles are computed in longer registers here; the package does without this file"
-#endif
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "texts are read as little-endian words; the package does without this file"
-#endif
-
-#define API __attribute__((visibility("default")))
-/* Compiled twice, the second time for machines that take four doubles at once: each operation is rounded as before. */
-#if defined(__x86_64__) && defined(__GLIBC__)
-#define CLONED __attribute__((target_clones("avx2", "default")))
-#else
-#define CLONED
-#endif
+#include "machine.h"
 
 /* Pairs that are looked at later. */
 #define AHEAD 16

@@ -4,10 +4,8 @@
  * of them taken: the upper half of a value's hash and its number plus one; zero where it is empty. As in passes.c,
  * nothing is allocated here: who numbers stops at the first row that needs more room, and is called again with it. */
 
-#include <stdint.h>
-#include <string.h>
+#include "machine.h"
 
-#define API __attribute__((visibility("default")))
 #define ROWS 16
 #define AHEAD 64
 #define SHORT 15

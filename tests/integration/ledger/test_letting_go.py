@@ -9,7 +9,7 @@ import pytest
 
 from hushcount.ledger import asks, postgres
 from hushcount.ledger.postgres import PostgresTransaction
-from tests.conformance.ledgers.stores import answered, ask, cost, known
+from tests.conformance.ledgers.stores import answered, ask, cost
 
 # Between a look at both ends of the server's log somebody else may write to it; not each time.
 LOOKS = 5
@@ -20,13 +20,9 @@ JOIN = (
 
 
 @pytest.fixture
-def ledger(server_store):
-    """A ledger on a server that knows the data; by the server's own clock, as it is used."""
-    server_store.found()
-    opened = server_store.over(server_store.served())
-    known(opened, "visits")
-    yield opened
-    opened.close()
+def ledger(asked_ledger):
+    """A ledger on a server."""
+    return asked_ledger
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hushcount.ledger.jobs import NewJob
 from hushcount.ledger.ledger import Account
 from hushcount.ledger.postgres import PostgresTransaction
 from hushcount.ledger.store import Conflict
-from tests.conformance.ledgers.stores import OWNER, answered, ask, cost, dataset, known, sighting
+from tests.conformance.ledgers.stores import OWNER, answered, ask, cost, dataset, sighting
 
 
 @pytest.fixture
@@ -30,13 +30,9 @@ def trips(monkeypatch):
 
 
 @pytest.fixture
-def ledger(server_store):
-    """A ledger on a server that knows the data; by the server's own clock, as it is used."""
-    server_store.found()
-    opened = server_store.over(server_store.served())
-    known(opened, "visits")
-    yield opened
-    opened.close()
+def ledger(asked_ledger):
+    """A ledger on a server."""
+    return asked_ledger
 
 
 def test_a_verb_on_a_book_takes_two(ledger, trips):
