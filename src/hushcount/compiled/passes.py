@@ -30,6 +30,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Split: TypeAlias = tuple[Int64s, Int64s, npt.NDArray[np.int32], Int64s]
 Weighting: TypeAlias = Literal["fill_evenly", "fill_in_turn", "step_straight"]
 
+# From so many texts on two cores digest them.
+_MANY_TEXTS = 1 << 15
 # A second table of sums has no more of them for each pair: it is no larger than the rows were when they were read.
 _SUMS_OF_A_PAIR = 1
 # Of no size: it is handed over by its address, whatever lies there.
@@ -255,7 +257,7 @@ def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
     if (found := library()) is None:
         return None
     digests = np.empty((2, len(lengths)), dtype=np.uint64)
-    middle = len(lengths) // 2 if len(lengths) >= MANY_ROWS else 0
+    middle = len(lengths) // 2 if len(lengths) >= _MANY_TEXTS else 0
 
     def some(part: slice) -> None:
         begun = int(lengths[: part.start].sum())

@@ -304,7 +304,7 @@ def test_keyed_hashes(texts, seed, key, many):
     buffer = np.frombuffer(b"".join(texts), dtype=np.uint8)
 
     assert same(lambda: xxh64.hash_texts(buffer, np.cumsum(lengths) - lengths, lengths, seed=seed))
-    with patch.object(passes, "MANY_ROWS", 1 if many else 10**6):
+    with patch.object(passes, "_MANY_TEXTS", 1 if many else 10**6):
         assert same(lambda: siphash.digest_slices(key, buffer, lengths))
 
 
