@@ -66,6 +66,7 @@ def draw(drawn: dict[str, Found], path: Path) -> None:
     """Time and memory by rows, one line for each thing."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     # The same bytes for the same numbers.
     mpl.rcParams["svg.hashsalt"] = "growth"
@@ -78,6 +79,12 @@ def draw(drawn: dict[str, Found], path: Path) -> None:
                 points = [(size, getattr(one, of)) for size, one in known.items() if one is not None]
                 axes.plot(*zip(*points, strict=True), marker="o", label=name, linestyle="--" if name in PLAIN else "-")
             axes.set(xscale="log", yscale="log", xlabel="rows", ylabel=unit, title=title)
+            axes.set_xticks(list(found), [f"{size / 1e6:g} M" for size in found], minor=False)
+            # Numbers as people write them, at 1, 2 and 5 of each power.
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_minor_locator(NullLocator())
             axes.grid(visible=True, alpha=0.3)
             if not row and not column:
                 axes.legend(fontsize=8)
