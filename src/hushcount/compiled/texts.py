@@ -21,7 +21,7 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 _MOST = 2**31 - 2
 _FEW, _FEW_BYTES = 1 << 15, 1 << 20
 # From so many texts on they are sorted by two cores.
-_MANY = 1 << 17
+_MANY = 1 << 15
 
 
 class _Numbered:
