@@ -11,6 +11,7 @@ import os
 import sqlite3
 import stat
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
@@ -18,6 +19,7 @@ from pathlib import Path
 from hushcount.errors import LedgerForeign, LedgerMissing, LedgerUnavailable
 from hushcount.ledger.boots import Boot, BootClock, this_boot
 from hushcount.ledger.founding import Founding, bring_up_to_date, found
+from hushcount.ledger.held import hold, let_go
 from hushcount.ledger.ledger import Ledger
 from hushcount.ledger.records import ShownTable
 from hushcount.ledger.seats import WAIT_SECONDS, Seat, Seats, in_our_words, patiently, pauses
@@ -107,8 +109,10 @@ class SqliteDatabase:
         self._path, self._clock = path, clock
         self._boot = this_boot if boot is None and clock is utc_now else boot
         with in_our_words(path):
-            if not draft:
-                _refuse_foreign(path)
+            held = hold(path, _believe if draft else _refuse_foreign)
+        # Also where nobody closes it.
+        self._let_go = weakref.finalize(self, let_go, held)
+        self._let_go.atexit = False
         self._writer = Seat(path, draft=draft, patient=False)
         # A draft is written and read in turn by one.
         self._readers = None if draft else Seats(path)
@@ -186,6 +190,7 @@ class SqliteDatabase:
         if self._readers is not None:
             self._readers.close()
         self._writer.close()
+        self._let_go()
 
     def _reader(self) -> AbstractContextManager[Seat]:
         """A seat to read on."""
@@ -314,8 +319,15 @@ def _unkept(path: Path, error: OSError) -> LedgerUnavailable:
     )
 
 
+def _believe(_: Path) -> None:
+    """A draft is ours."""
+
+
 def _refuse_foreign(path: Path) -> None:
-    """Look at a file without SQLite, which would write to it: whatever is not a ledger is left as it is."""
+    """Look at a file without SQLite, which would write to it: whatever is not a ledger is left as it is.
+
+    Only if SQLite has it not open in this process: see `held`.
+    """
     try:
         # Before it is opened: to open a pipe would last until somebody writes to it.
         if not stat.S_ISREG(path.stat().st_mode):
