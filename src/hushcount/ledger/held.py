@@ -19,7 +19,8 @@ from typing import TypeAlias
 Identity: TypeAlias = tuple[int, int]
 
 _OPEN = Counter[Identity]()
-_looking = threading.Lock()
+# A ledger that nobody closed may be collected at any moment, also in the thread that has this.
+_looking = threading.RLock()
 
 
 def hold(path: Path, look: Callable[[Path], None]) -> Identity:
@@ -53,7 +54,7 @@ def _identity(path: Path) -> Identity:
 def _renew() -> None:
     """A child of a fork is alone: whoever had the lock is not there. It opens its own, so all that is noted stays."""
     global _looking  # noqa: PLW0603
-    _looking = threading.Lock()
+    _looking = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

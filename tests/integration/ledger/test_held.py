@@ -90,6 +90,28 @@ def test_threads_that_open_it_lose_nothing(tmp_path):
     store.close()
 
 
+def test_a_ledger_that_is_collected_while_another_is_opened_holds_up_nobody(tmp_path):
+    """Whoever is looked for by the collector may be in the same thread, in the middle of an opening."""
+    path, done = tmp_path / "ledger.db", []
+    store = Store("sqlite", str(path))
+    store.found().close()
+    forgotten = [SqliteDatabase(path)]
+
+    def opening():
+        elsewhere = tmp_path / "another.db"
+        elsewhere.write_bytes(b"")
+        done.append(held.hold(elsewhere, lambda _: forgotten.clear()))
+
+    thread = threading.Thread(target=opening, daemon=True)
+    thread.start()
+    thread.join(20)
+
+    assert len(done) == 1
+    held.let_go(done[0])
+    status = path.stat()
+    assert (status.st_dev, status.st_ino) not in held._OPEN  # noqa: SLF001
+
+
 def test_a_file_is_looked_at_again_once_it_is_closed(tmp_path):
     """Nothing is remembered of a file that nobody has open, closed or forgotten: another one may be in its place."""
     path = tmp_path / "ledger.db"
