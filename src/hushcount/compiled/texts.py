@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TypeAlias
+from contextlib import suppress
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,17 @@ from hushcount.model.inputs import Int64s
 from hushcount.model.texts import Bytes, SortedTexts, Texts
 
 Int32s: TypeAlias = npt.NDArray[np.int32]
+_Number = TypeVar("_Number", np.uint8, np.int64, np.uint64)
+_Make: TypeAlias = Callable[[int, npt.DTypeLike], npt.NDArray[Any]]
 
 # So many values at the most: the number of each, and one more, fits into half of a slot.
 _MOST = 2**31 - 2
 _FEW, _FEW_BYTES = 1 << 15, 1 << 20
 # From so many texts on they are sorted by two cores.
 _MANY = 1 << 15
+# From so many bytes on an array gets room for so many times what it needs, to grow where it is: the system hands out
+# memory where it is written to, and not before.
+_LARGE, _AHEAD = 1 << 23, 32
 
 
 class _Numbered:
@@ -34,13 +40,14 @@ class _Numbered:
         # Python seeds its own hash in each process, against texts that are made to collide. No number depends on it.
         self._seed = ctypes.c_uint64(hash("a seed of this process") & (2**64 - 1))
         self._sizes = np.array([0, 0, _FEW, _FEW_BYTES], dtype=np.int64)
-        self._slots = np.zeros(2 * _FEW, dtype=np.uint64)
+        # The first so many of the slots are used.
+        self._used, self._slots = 2 * _FEW, np.zeros(2 * _FEW, dtype=np.uint64)
 
     def __len__(self) -> int:
         return int(self._sizes[1])
 
     def _table(self) -> tuple[ctypes.c_uint64, ctypes.c_uint64, Uint64s]:
-        return self._seed, ctypes.c_uint64(len(self._slots) - 1), self._slots
+        return self._seed, ctypes.c_uint64(self._used - 1), self._slots
 
     def _is_full(self) -> bool:
         return bool(self._sizes[1] == self._sizes[2])
@@ -50,7 +57,31 @@ class _Numbered:
         if self._sizes[2] >= _MOST // 2:
             raise MemoryError("more than two thousand million different values")
         self._sizes[2] *= 2
-        self._slots = np.zeros(2 * len(self._slots), dtype=np.uint64)
+        self._slots[: self._used] = 0
+        self._used *= 2
+        if self._used > len(self._slots):
+            self._slots = _roomy(np.zeros, self._used, self._slots.dtype)
+
+
+def _grown(values: npt.NDArray[_Number], size: int) -> npt.NDArray[_Number]:
+    """An array of at least this size that begins with these: the same one, if it has the room.
+
+    Else a new one, since NumPy asks for large pages where it makes an array, and not where it resizes one.
+    """
+    if size <= len(values):
+        return values
+    grown = _roomy(np.empty, size, values.dtype)
+    grown[: len(values)] = values
+    return grown
+
+
+def _roomy(make: _Make, size: int, kind: np.dtype[_Number]) -> npt.NDArray[_Number]:
+    """A new array of at least this size."""
+    if size * kind.itemsize >= _LARGE:
+        # Where a process may not have more addresses than memory, it has to do with what it needs.
+        with suppress(MemoryError):
+            return make(_AHEAD * size, kind)
+    return make(size, kind)
 
 
 class NumberedTexts(_Numbered):
@@ -86,13 +117,13 @@ class NumberedTexts(_Numbered):
         """Make room for a text of this length."""
         if self._is_full():
             self._widen()
-            self._edges.resize(int(self._sizes[2]) + 1, refcheck=False)
-            self._cells.resize(2 * int(self._sizes[2]), refcheck=False)
+            self._edges = _grown(self._edges, int(self._sizes[2]) + 1)
+            self._cells = _grown(self._cells, 2 * int(self._sizes[2]))
             given = ctypes.c_int64(len(self)), self._cells, self._buffer, self._edges
             call(needed().hush_place_texts, *given, *self._table())
         else:
-            self._sizes[3] = 2 * (len(self._buffer) + length)
-            self._buffer.resize(int(self._sizes[3]), refcheck=False)
+            self._sizes[3] = 2 * (self._sizes[3] + length)
+            self._buffer = _grown(self._buffer, int(self._sizes[3]))
 
     def all(self) -> Texts:
         """The texts, in the order of their numbers."""
@@ -151,7 +182,7 @@ class NumberedIntegers(_Numbered):
             if done == len(values):
                 return found
             self._widen()
-            self._known.resize(int(self._sizes[2]), refcheck=False)
+            self._known = _grown(self._known, int(self._sizes[2]))
             call(needed().hush_place_integers, ctypes.c_int64(len(self)), self._known, *self._table())
 
     def all(self) -> Int64s:
