@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
@@ -31,6 +31,11 @@ def on_two_cores(work: Callable[[_Part], _Made], one: _Part, other: _Part) -> tu
     finally:
         wait((waiting,))
     return made, waiting.result()
+
+
+def beside(work: Callable[[], _Made]) -> Future[_Made]:
+    """Begin a thing on a second core; whoever asks for its result waits for its end."""
+    return _seconds().submit(work)
 
 
 @cache

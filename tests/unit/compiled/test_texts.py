@@ -53,6 +53,56 @@ def test_texts_are_numbered_as_they_are_met(words, size):
     assert table.all().tolist() == met
 
 
+@given(words=st.lists(TEXTS, max_size=60), size=st.integers(1, 9), large=st.integers(1, 200), ahead=st.integers(1, 9))
+def test_tables_grow_where_they_are(words, size, large, ahead):
+    """From some size on there is room to grow into: the same numbers, and nothing is filled that is not there."""
+    with (
+        patch.multiple(texts, _FEW=2, _FEW_BYTES=3, _LARGE=large, _AHEAD=ahead),
+        patch.object(NumberedTexts, "_grow", _checked(NumberedTexts._grow)),  # noqa: SLF001
+    ):
+        table, numbers = numbered(words, size)
+    met = list(dict.fromkeys(words))
+
+    assert numbers == [met.index(word) for word in words]
+    assert table.all().tolist() == met
+
+
+def _checked(grow):
+    """As `grow`, of a table that is looked at afterwards: what it may fill is there, and is not much more."""
+
+    def checked(table, length):
+        known, filled = len(table), int(table._edges[len(table)])  # noqa: SLF001
+        grow(table, length)
+        _, _, texts_fit, bytes_fit = table._sizes.tolist()  # noqa: SLF001
+
+        assert known < texts_fit <= max(2 * known, 2)
+        assert bytes_fit <= max(4 * (filled + length), 2 * (3 + length))
+        assert len(table._buffer) >= bytes_fit  # noqa: SLF001
+        assert len(table._edges) > texts_fit  # noqa: SLF001
+        assert len(table._cells) >= 2 * texts_fit  # noqa: SLF001
+        assert len(table._slots) >= table._used == 2 * texts_fit  # noqa: SLF001
+        assert np.count_nonzero(table._slots) == known  # noqa: SLF001
+
+    return checked
+
+
+def test_no_more_room_than_a_process_may_have():
+    """Where addresses are as scarce as memory, an array has the size that is needed."""
+
+    def scarce(size, kind):
+        if size > 10:
+            raise MemoryError
+        return np.zeros(size, kind)
+
+    with patch.multiple(texts, _LARGE=1, _AHEAD=4):
+        roomy = texts._roomy(scarce, 2, np.dtype(np.int64))  # noqa: SLF001
+        tight = texts._roomy(scarce, 8, np.dtype(np.int64))  # noqa: SLF001
+        with pytest.raises(MemoryError):
+            texts._roomy(scarce, 11, np.dtype(np.int64))  # noqa: SLF001
+
+    assert (len(roomy), len(tight)) == (8, 8)
+
+
 @given(words=st.lists(TEXTS, max_size=80))
 def test_texts_are_sorted_by_code_points(words):
     """As Python sorts them, with the place of each number."""
@@ -102,10 +152,10 @@ def test_many_texts_are_sorted(monkeypatch, shape, many):
 
 @given(values=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5), max_size=60))
 def test_integers_are_numbered_as_they_are_met(values):
-    """To the ends of their range, in a table that must grow."""
-    with patch.object(texts, "_FEW", 2):
+    """To the ends of their range, in a table that must grow, at first elsewhere and then where it is."""
+    with patch.multiple(texts, _FEW=2, _LARGE=200, _AHEAD=4):
         table = NumberedIntegers()
-    numbers = table.numbers(np.array(values, dtype=np.int64))
+        numbers = table.numbers(np.array(values, dtype=np.int64))
     met = list(dict.fromkeys(values))
 
     assert numbers.tolist() == [met.index(value) for value in values]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
+from hushcount.compiled.cores import beside
 from hushcount.compiled.texts import Int32s
 from hushcount.engines.pairs import NUMBER_BITS
 from hushcount.model.frozen import frozen
@@ -21,6 +23,8 @@ _FILES = 64
 # Behind the first batch memory is taken for so many keys at a time: the system hands out large blocks by large pages,
 # which takes a fifth of the time, and nothing of them before it is written to.
 _BLOCK = 1 << 22
+# So many keys of eight bytes are in a small page.
+_PAGE = 512
 # One block waits for the next question of this process: its memory need not be asked for again.
 WAITING = list[Int64s]()
 
@@ -38,6 +42,13 @@ class Room:
     folder: Path
 
 
+def _written_block() -> Int64s:
+    """A block that the system has handed out all of: where keys are written, nobody waits for it to be cleared."""
+    block = np.empty(_BLOCK, dtype=np.int64)
+    block[::_PAGE] = 0
+    return block
+
+
 class Keys:
     """Rows that are added batch by batch, then handed out in parts: all rows of a person are in one of them.
 
@@ -53,6 +64,8 @@ class Keys:
         self._blocks, self._filled, self._held = list[Int64s](), 0, 0
         # The last block of full size, which may wait for others when this is done.
         self._last: Int64s | None = None
+        # The block after the last one, while another core makes it.
+        self._next: Future[Int64s] | None = None
         self.spilled: Path | None = None
 
     def add(self, people: Int64s | Int32s, items: Int32s) -> None:
@@ -72,16 +85,21 @@ class Keys:
         keys = self._blocks[-1][self._filled : self._filled + rows]
         self._filled += rows
         self._held += rows
+        if self._next is None and self._last is self._blocks[-1] and 4 * self._filled > 3 * _BLOCK:
+            self._next = beside(_written_block)
         return keys
 
     def _new_block(self, rows: int) -> Int64s:
         size = max(rows, _BLOCK if self._held else 0)
         if size != _BLOCK:
             return np.empty(size, dtype=np.int64)
-        try:
-            block = WAITING.pop()
-        except IndexError:
-            block = np.empty(size, dtype=np.int64)
+        if self._next is not None:
+            block, self._next = self._next.result(), None
+        else:
+            try:
+                block = WAITING.pop()
+            except IndexError:
+                block = np.empty(size, dtype=np.int64)
         self._last = block
         return block
 
@@ -96,13 +114,13 @@ class Keys:
 
         Not where that was given up: another core may be reading still.
         """
-        last, self._blocks, self._last = self._last, [], None
+        last, self._blocks, self._last, self._next = self._last, [], None, None
         if last is not None and not WAITING:
             WAITING.append(last)
 
     def discard(self) -> None:
         """Let go of all rows, also of those on the disk."""
-        self._blocks, self._filled, self._held = [], 0, 0
+        self._blocks, self._filled, self._held, self._next = [], 0, 0, None
         if self.spilled is not None:
             # What cannot be removed goes with the folder that it is in.
             shutil.rmtree(self.spilled, ignore_errors=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+import threading
+import time
 from contextlib import suppress
 from dataclasses import replace
 from unittest.mock import patch
@@ -12,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hushcount.compiled import cores
 from hushcount.engines.duckdb import encoding, keys
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.duckdb.keys import Keys, Room
@@ -85,6 +89,45 @@ def test_a_block_waits_for_the_next(tmp_path, monkeypatch):
     fourth = filled(4)
     assert any(np.shares_memory(block, waiting) for block in next(fourth.parts(range(9)))[0])
     assert {int(key) >> NUMBER_BITS for block in next(third.parts(range(9)))[0] for key in block} == {3}
+
+
+def test_the_next_block_is_made_by_another_core(tmp_path, monkeypatch):
+    """Once three quarters of one are filled, and not where rows are fewer; each serves once."""
+    monkeypatch.setattr(keys, "WAITING", [])
+    monkeypatch.setattr(keys, "_BLOCK", 8)
+    begun, threads = [], set()
+
+    def beside(work):
+        begun.append(number)
+
+        def slowly():
+            time.sleep(0.01)
+            threads.add(threading.get_ident())
+            return work()
+
+        return cores.beside(slowly)
+
+    monkeypatch.setattr(keys, "beside", beside)
+    held = Keys(Room(rows=10**6, folder=tmp_path))
+    for number in range(20):
+        held.add(np.full(2, number), np.zeros(2, dtype=np.int32))
+    blocks, _, _ = next(held.parts(range(20)))
+
+    assert [int(key) >> NUMBER_BITS for block in blocks for key in block] == [n // 2 for n in range(40)]
+    # The first batch has a block of its own, and each of the others has room for four.
+    assert begun == [4, 8, 12, 16]
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def test_all_of_a_block_is_handed_out_by_the_system(monkeypatch):
+    """Each page of it is written to."""
+    monkeypatch.setattr(keys.np, "empty", np.ones)
+    block = keys._written_block()  # noqa: SLF001
+
+    assert len(block) == keys._BLOCK  # noqa: SLF001
+    assert not block[:: keys._PAGE].any()  # noqa: SLF001
+    assert keys._PAGE * block.itemsize <= resource.getpagesize()  # noqa: SLF001
 
 
 def test_a_block_of_rows_that_were_given_up_waits_for_nobody(tmp_path, monkeypatch):
