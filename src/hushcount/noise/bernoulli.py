@@ -69,8 +69,8 @@ def in_pieces(draws: Draws, values: Int64s, toss: Callable[[Draws, Int64s], Bool
 
     def some(rows: range) -> None:
         for first in rows[::_ROWS]:
-            piece = np.arange(first, min(first + _ROWS, rows.stop))
-            tossed[first : first + len(piece)] = toss(draws.at(piece), values[first : first + len(piece)])
+            piece = slice(first, min(first + _ROWS, rows.stop))
+            tossed[piece] = toss(draws.at(piece), values[piece])
 
     middle = len(draws) // 2
     on_two_cores(some, range(middle), range(middle, len(draws)))

@@ -45,7 +45,7 @@ class Draws(Protocol):
         """Word number `counter` of one row."""
         ...
 
-    def at(self, rows: RowNumbers) -> Draws:
+    def at(self, rows: RowNumbers | slice) -> Draws:
         """The draws of some of the rows."""
         ...
 
@@ -200,7 +200,7 @@ class _ItemDraws:
     def word(self, row: int, counter: int) -> int:
         return int(self.at(np.array([row])).words(counter)[0])
 
-    def at(self, rows: RowNumbers) -> Draws:
+    def at(self, rows: RowNumbers | slice) -> Draws:
         return _ItemDraws(self._key, self._digests[:, rows])
 
 
@@ -222,8 +222,9 @@ class _StreamDraws:
     def word(self, row: int, counter: int) -> int:
         return int(self.words(counter)[row])
 
-    def at(self, rows: RowNumbers) -> Draws:
-        return _StreamDraws(self._key, self._length, rows if self._rows is None else self._rows[rows])
+    def at(self, rows: RowNumbers | slice) -> Draws:
+        chosen = np.arange(self._length)[rows] if self._rows is None else self._rows[rows]
+        return _StreamDraws(self._key, self._length, chosen)
 
 
 class JoinedDraws:
@@ -244,7 +245,7 @@ class JoinedDraws:
         split = len(self._first)
         return self._first.word(row, counter) if row < split else self._second.word(row - split, counter)
 
-    def at(self, rows: RowNumbers) -> Draws:
+    def at(self, rows: RowNumbers | slice) -> Draws:
         """The draws of some of the rows, which must not mix the order of the two parts."""
-        split = len(self._first)
-        return JoinedDraws(self._first.at(rows[rows < split]), self._second.at(rows[rows >= split] - split))
+        split, chosen = len(self._first), np.arange(len(self))[rows]
+        return JoinedDraws(self._first.at(chosen[chosen < split]), self._second.at(chosen[chosen >= split] - split))

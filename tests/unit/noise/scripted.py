@@ -31,7 +31,7 @@ class Scripted:
         """Word number `counter` of one row."""
         return int(self._script[counter][row])
 
-    def at(self, rows: RowNumbers) -> Draws:
+    def at(self, rows: RowNumbers | slice) -> Draws:
         """The script of some of the rows."""
         return Scripted({counter: words[rows].tolist() for counter, words in self._script.items()})
 
@@ -63,7 +63,7 @@ class Counting:
         self.singles[self._rows[row]] += 1
         return self._inner.word(row, counter)
 
-    def at(self, rows: RowNumbers) -> Draws:
+    def at(self, rows: RowNumbers | slice) -> Draws:
         """Some of the rows, counted in the same place."""
         part = Counting(self._inner.at(rows))
         part._rows = self._rows[rows]

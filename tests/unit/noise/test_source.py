@@ -324,6 +324,10 @@ def test_word_words_and_at_agree(kind):
         assert draws.at(rows).words(counter).tolist() == [column[row] for row in rows]
         assert [draws.at(rows).word(place, counter) for place in range(5)] == [column[row] for row in rows]
         assert draws.at(rows).at(np.array([1, 4])).words(counter).tolist() == [column[3], column[9]]
+        for piece in (slice(4), slice(2, 9), slice(7, 10), slice(3, 3)):
+            assert draws.at(piece).words(counter).tolist() == column[piece]
+            assert draws.at(piece).at(slice(1, 3)).words(counter).tolist() == column[piece][1:3]
+            assert len(draws.at(piece)) == len(column[piece])
     assert len(draws.at(rows)) == 5
 
 
