@@ -15,7 +15,7 @@ _Part = TypeVar("_Part")
 _Made = TypeVar("_Made")
 
 # From so many rows on a second core saves more than it costs to ask it.
-MANY_ROWS = 1_000_000
+MANY_ROWS = 1 << 18
 # More than will ever work at once: whoever asks for a second core never waits for somebody else's.
 _MOST = 1024
 

@@ -387,12 +387,16 @@ API void hush_keep_allowed(int64_t people, const int64_t *offsets, const int32_t
     }
 }
 
-/* The kept ids one behind the other, by other numbers. */
-API void hush_keep_ids(int64_t pairs, const int32_t *ids, const uint8_t *keep, const int32_t *numbers, int32_t *kept)
+/* The kept ids one behind the other, by other numbers; `count` of them have room. Whether a pair is kept is hard to
+ * guess: what is not is written, too, and the next one over it. */
+API void hush_keep_ids(int64_t pairs, const int32_t *ids, const uint8_t *keep, const int32_t *numbers, int64_t count,
+                       int32_t *kept)
 {
-    for (int64_t pair = 0; pair < pairs; pair++)
-        if (keep[pair])
-            *kept++ = numbers[ids[pair]];
+    int64_t done = 0;
+    for (int64_t pair = 0; pair < pairs && done < count; pair++) {
+        kept[done] = numbers[ids[pair]];
+        done += keep[pair];
+    }
 }
 
 /* Which items some people hold. */
@@ -637,28 +641,55 @@ API void hush_hash_texts(int64_t texts, const uint8_t *buffer, const int64_t *st
         hashes[text] = xxh64(buffer + starts[text], lengths[text], seed);
 }
 
-static inline void sip_rounds(uint64_t v[4], int times)
-{
-    while (times-- > 0) {
-        v[0] += v[1];
-        v[1] = turned(v[1], 13) ^ v[0];
-        v[0] = turned(v[0], 32);
-        v[2] += v[3];
-        v[3] = turned(v[3], 16) ^ v[2];
-        v[0] += v[3];
-        v[3] = turned(v[3], 21) ^ v[0];
-        v[2] += v[1];
-        v[1] = turned(v[1], 17) ^ v[2];
-        v[2] = turned(v[2], 32);
-    }
-}
+/* Of words, or of vectors of them. */
+#define TURN(word, bits) ((word) << (bits) | (word) >> (64 - (bits)))
 
-static inline void sip_absorb(uint64_t v[4], uint64_t block)
-{
-    v[3] ^= block;
-    sip_rounds(v, 2);
-    v[0] ^= block;
-}
+#define SIP_ROUND(v)                                                                                                   \
+    do {                                                                                                               \
+        (v)[0] += (v)[1];                                                                                              \
+        (v)[1] = TURN((v)[1], 13) ^ (v)[0];                                                                            \
+        (v)[0] = TURN((v)[0], 32);                                                                                     \
+        (v)[2] += (v)[3];                                                                                              \
+        (v)[3] = TURN((v)[3], 16) ^ (v)[2];                                                                            \
+        (v)[0] += (v)[3];                                                                                              \
+        (v)[3] = TURN((v)[3], 21) ^ (v)[0];                                                                            \
+        (v)[2] += (v)[1];                                                                                              \
+        (v)[1] = TURN((v)[1], 17) ^ (v)[2];                                                                            \
+        (v)[2] = TURN((v)[2], 32);                                                                                     \
+    } while (0)
+
+#define SIP_ABSORB(v, block)                                                                                           \
+    do {                                                                                                               \
+        (v)[3] ^= (block);                                                                                             \
+        SIP_ROUND(v);                                                                                                  \
+        SIP_ROUND(v);                                                                                                  \
+        (v)[0] ^= (block);                                                                                             \
+    } while (0)
+
+/* What is closed with a tag, and read. */
+#define SIP_FINISH(v, word, tag, made)                                                                                 \
+    do {                                                                                                               \
+        (v)[word] ^= (tag);                                                                                            \
+        SIP_ROUND(v);                                                                                                  \
+        SIP_ROUND(v);                                                                                                  \
+        SIP_ROUND(v);                                                                                                  \
+        SIP_ROUND(v);                                                                                                  \
+        (made) = (v)[0] ^ (v)[1] ^ (v)[2] ^ (v)[3];                                                                    \
+    } while (0)
+
+/* Two vectors of four: while one waits for its last step, the other is worked on. */
+#define LANES 8
+
+typedef uint64_t lanes __attribute__((vector_size(8 * LANES)));
+
+/* The word of 64 bits that SipHash-2-4 gives for a message of three blocks: two of its own, and a last one of all. */
+#define SIP_WORD(v, first, second, last, made)                                                                         \
+    do {                                                                                                               \
+        SIP_ABSORB(v, first);                                                                                          \
+        SIP_ABSORB(v, second);                                                                                         \
+        SIP_ABSORB(v, last);                                                                                           \
+        SIP_FINISH(v, 2, 0xFF, made);                                                                                  \
+    } while (0)
 
 /* SipHash-2-4-128 of texts that stand one behind the other: low words and high words. */
 API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *lengths, uint64_t k0, uint64_t k1,
@@ -670,42 +701,34 @@ API void hush_digest(int64_t texts, const uint8_t *buffer, const int64_t *length
         const int64_t length = lengths[text], blocks = length / 8;
         uint64_t last = (uint64_t)length << 56;
         for (int64_t block = 0; block < blocks; block++)
-            sip_absorb(v, word_at(buffer + 8 * block));
+            SIP_ABSORB(v, word_at(buffer + 8 * block));
         for (int64_t byte = 8 * blocks; byte < length; byte++)
             last |= (uint64_t)buffer[byte] << 8 * (byte - 8 * blocks);
-        sip_absorb(v, last);
-        v[2] ^= 0xEE;
-        sip_rounds(v, 4);
-        low[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
-        v[1] ^= 0xDD;
-        sip_rounds(v, 4);
-        high[text] = v[0] ^ v[1] ^ v[2] ^ v[3];
+        SIP_ABSORB(v, last);
+        SIP_FINISH(v, 2, 0xEE, low[text]);
+        SIP_FINISH(v, 1, 0xDD, high[text]);
     }
 }
 
-/* The states of SipHash-2-4, one array for each of its four words, once it has taken two blocks for each message. */
-API void hush_started(int64_t rows, const uint64_t *first, const uint64_t *second, uint64_t k0, uint64_t k1,
-                      uint64_t *states)
+/* The words of SipHash-2-4 for messages of two blocks of their own and a last one, the same for all. */
+CLONED API void hush_words(int64_t rows, const uint64_t *first, const uint64_t *second, uint64_t k0, uint64_t k1,
+                           uint64_t last, uint64_t *words)
 {
-    for (int64_t row = 0; row < rows; row++) {
-        uint64_t v[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1, 0x6C7967656E657261ULL ^ k0,
-                         0x7465646279746573ULL ^ k1};
-        sip_absorb(v, first[row]);
-        sip_absorb(v, second[row]);
+    const uint64_t begun[4] = {0x736F6D6570736575ULL ^ k0, 0x646F72616E646F6DULL ^ k1, 0x6C7967656E657261ULL ^ k0,
+                               0x7465646279746573ULL ^ k1};
+    const lanes all = last - (lanes){0};
+    int64_t row = 0;
+    for (; row + LANES <= rows; row += LANES) {
+        lanes one, other, made, v[4];
+        memcpy(&one, first + row, sizeof one);
+        memcpy(&other, second + row, sizeof other);
         for (int word = 0; word < 4; word++)
-            states[word * rows + row] = v[word];
+            v[word] = begun[word] - (lanes){0};
+        SIP_WORD(v, one, other, all, made);
+        memcpy(words + row, &made, sizeof made);
     }
-}
-
-/* The word of 64 bits that SipHash-2-4 gives for each of some states and one last block; states are kept. */
-API void hush_words(int64_t rows, const uint64_t *v0, const uint64_t *v1, const uint64_t *v2, const uint64_t *v3,
-                    uint64_t last, uint64_t *words)
-{
-    for (int64_t row = 0; row < rows; row++) {
-        uint64_t v[4] = {v0[row], v1[row], v2[row], v3[row]};
-        sip_absorb(v, last);
-        v[2] ^= 0xFF;
-        sip_rounds(v, 4);
-        words[row] = v[0] ^ v[1] ^ v[2] ^ v[3];
+    for (; row < rows; row++) {
+        uint64_t v[4] = {begun[0], begun[1], begun[2], begun[3]};
+        SIP_WORD(v, first[row], second[row], last, words[row]);
     }
 }

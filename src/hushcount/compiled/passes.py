@@ -163,7 +163,7 @@ def keep_ids(ids: Ints, keep: Bools, numbers: Ints, *, kept: npt.NDArray[np.int3
     if (found := library()) is None:
         return False
     given = ctypes.c_int64(len(ids)), read(ids, np.int32), read(keep), read(numbers, np.int32)
-    call(found.hush_keep_ids, *given, written(kept))
+    call(found.hush_keep_ids, *given, ctypes.c_int64(len(kept)), written(kept))
     return True
 
 
@@ -272,28 +272,19 @@ def digest(key: bytes, buffer: Bytes, lengths: Int64s) -> Uint64s | None:
     return digests
 
 
-def started(key: bytes, digests: Uint64s) -> tuple[Uint64s, Uint64s, Uint64s, Uint64s] | None:
-    """As `noise.siphash.started`."""
-    if (found := library()) is None:
-        return None
-    rows = digests.shape[1]
-    states = np.empty((4, rows), dtype=np.uint64)
-    call(found.hush_started, ctypes.c_int64(rows), read(digests[0]), read(digests[1]), *_halves(key), states)
-    return states[0], states[1], states[2], states[3]
-
-
 def _halves(key: bytes) -> tuple[ctypes.c_uint64, ctypes.c_uint64]:
     """A key of 16 bytes as two words."""
     first, second = (ctypes.c_uint64(int.from_bytes(key[at : at + 8], "little")) for at in (0, 8))
     return first, second
 
 
-def words(state: tuple[Uint64s, Uint64s, Uint64s, Uint64s], last: int) -> Uint64s | None:
+def words(key: bytes, digests: Uint64s, last: int) -> Uint64s | None:
     """As `noise.siphash.words`, for a last block."""
     if (found := library()) is None:
         return None
-    made = np.empty(len(state[0]), dtype=np.uint64)
-    call(found.hush_words, ctypes.c_int64(len(made)), *map(read, state), ctypes.c_uint64(last), made)
+    made = np.empty(digests.shape[1], dtype=np.uint64)
+    given = ctypes.c_int64(len(made)), read(digests[0]), read(digests[1]), *_halves(key)
+    call(found.hush_words, *given, ctypes.c_uint64(last), made)
     return made
 
 

@@ -13,6 +13,7 @@ from hushcount.compiled.cores import on_two_cores
 from hushcount.model.inputs import Int64s
 from hushcount.noise import uniform
 from hushcount.noise.enclosures import Interval
+from hushcount.noise.siphash import Words
 from hushcount.noise.source import Draws
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -42,39 +43,30 @@ def accept(draws: Draws, probability: Floats, judge: Judge, *, number: int = 0) 
 
 
 def accept_likely(
-    draws: Draws, most: Floats, some: Callable[[npt.NDArray[np.int64]], Bools], *, number: int = 0
+    draws: Draws, values: Int64s, ceiling: Callable[[Int64s], Words], closely: Callable[[Draws, Int64s], Bools]
 ) -> Bools:
-    """As `accept`, looking closely at those rows only whose uniform number does not exceed `most`.
+    """Toss the coins of many rows, those alone whose first word is not above the ceiling of its value.
 
-    Of millions of rows nearly all have a tiny probability, and to be told so costs less than to compute it. `most` is
-    no smaller than any double that approximates the row's p as in `accept`; `some` accepts the rows of these numbers,
-    by the same draws.
+    `ceiling` is told values and gives words, as `ceilings` has them; `closely` tosses coins by draws and values.
+
+    Some rows after the other and on two cores, since no coin depends on another row: what is worked out for a piece
+    stays in a core's cache, where all rows together would fill memory.
     """
-    first = draws.words(number).astype(np.float64) * 2.0**-64
-    rows = np.flatnonzero(first <= most * (1 + 4 * RELATIVE) + 4 * ABSOLUTE)
     accepted = np.zeros(len(draws), dtype=np.bool_)
-    accepted[rows] = some(rows)
-    return accepted
-
-
-def in_pieces(draws: Draws, values: Int64s, toss: Callable[[Draws, Int64s], Bools]) -> Bools:
-    """Toss the coins of many rows, some after the other and on two cores: no coin depends on another row.
-
-    What is worked out for the rows of a piece stays in a core's cache, where all rows together would fill memory with
-    ten numbers for each.
-    """
-    if len(draws) <= _ROWS:
-        return toss(draws, values)
-    tossed = np.empty(len(draws), dtype=np.bool_)
 
     def some(rows: range) -> None:
         for first in rows[::_ROWS]:
             piece = slice(first, min(first + _ROWS, rows.stop))
-            tossed[piece] = toss(draws.at(piece), values[piece])
+            own, few = draws.at(piece), values[piece]
+            likely = np.flatnonzero(own.words(0) <= ceiling(few))
+            accepted[first + likely] = closely(own.at(likely), few[likely])
 
-    middle = len(draws) // 2
-    on_two_cores(some, range(middle), range(middle, len(draws)))
-    return tossed
+    middle = len(draws) // 2 if len(draws) > _ROWS else 0
+    if middle:
+        on_two_cores(some, range(middle), range(middle, len(draws)))
+    else:
+        some(range(len(draws)))
+    return accepted
 
 
 def _below(draws: Draws, row: int, number: int, judge: Judge) -> bool:

@@ -6,6 +6,7 @@ coin.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -14,9 +15,11 @@ import numpy as np
 from hushcount.errors import InvalidInput
 from hushcount.model.frozen import frozen
 from hushcount.model.inputs import Int64s
-from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely, in_pieces
-from hushcount.noise.coins import KearnsSaul, most_likely
+from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely
+from hushcount.noise.ceilings import listed
+from hushcount.noise.coins import FEW, KearnsSaul, ceiling_of
 from hushcount.noise.enclosures import Interval
+from hushcount.noise.siphash import Words
 from hushcount.noise.source import Draws
 
 
@@ -65,31 +68,40 @@ class Ladders:
 
     def toss(self, draws: Draws, weights: Int64s) -> Bools:
         """For each row of weights, exactly Bernoulli(the largest of its chances)."""
-        return in_pieces(draws, weights, self._toss)
+        self._check(weights)
+        if len(draws) <= FEW:
+            return self._closely(draws, weights)
+        ceilings = *(listed(table.table) for table in self.tables), ceiling_of(self._curve)
 
-    def _toss(self, draws: Draws, weights: Int64s) -> Bools:
+        def highest(weights: Int64s) -> Words:
+            each = (ceiling.of(weights[:, column]) for column, ceiling in enumerate(ceilings))
+            return functools.reduce(np.maximum, each)
+
+        return accept_likely(draws, weights, highest, self._closely)
+
+    def _closely(self, draws: Draws, weights: Int64s) -> Bools:
         by_table, curve = self.by_table(weights), self._curve
         gap = (curve.threshold - weights[:, -1] / curve.unit) / curve.scale
         cut, scale = Fraction(self.threshold), Fraction(self.stddev)
 
-        def some(rows: Int64s) -> Bools:
-            def judge(row: int, digits: int) -> Interval:
-                exact = Fraction(float(by_table[rows[row]]))
-                low, high = curve.judge((cut - Fraction(int(weights[rows[row], -1]), self.unit)) / scale, digits)
-                return max(exact, low), max(exact, high)
+        def judge(row: int, digits: int) -> Interval:
+            exact = Fraction(float(by_table[row]))
+            low, high = curve.judge((cut - Fraction(int(weights[row, -1]), self.unit)) / scale, digits)
+            return max(exact, low), max(exact, high)
 
-            return accept(draws.at(rows), np.maximum(by_table[rows], curve.probability(gap[rows])), judge)
-
-        return accept_likely(draws, np.maximum(by_table, most_likely(curve, gap)), some)
+        return accept(draws, np.maximum(by_table, curve.probability(gap)), judge)
 
     def by_table(self, weights: Int64s) -> Floats:
         """The largest chance that the tables alone give each row; zero where there is no table."""
-        if weights.ndim != 2 or weights.shape[1] != len(self.tables) + 1:
-            raise InvalidInput(f"weights of shape {weights.shape} for {len(self.tables)} tables and a curve")
+        self._check(weights)
         chances = np.zeros(len(weights))
         for column, table in enumerate(self.tables):
             np.maximum(chances, table.of(weights[:, column]), out=chances)
         return chances
+
+    def _check(self, weights: Int64s) -> None:
+        if weights.ndim != 2 or weights.shape[1] != len(self.tables) + 1:
+            raise InvalidInput(f"weights of shape {weights.shape} for {len(self.tables)} tables and a curve")
 
     @property
     def _curve(self) -> KearnsSaul:

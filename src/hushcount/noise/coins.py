@@ -17,14 +17,16 @@ import numpy as np
 
 from hushcount.model.inputs import Int64s
 from hushcount.noise import enclosures, steepest
-from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely, in_pieces
+from hushcount.noise.bernoulli import Bools, Floats, accept, accept_likely
+from hushcount.noise.ceilings import Ceiling, rising
 from hushcount.noise.source import Draws
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 # Tables of keep probabilities are in units of 2^-128.
 TABLE_BITS = 128
-# Of more values than this, those that are most unlikely are told by a table of so many entries.
-_CELLS = 1 << 12
+# Of more values than this, those that are most unlikely are told by a table.
+FEW = 1 << 12
+# So many scales above the threshold an item is common.
 _COMMON = 8.0
 
 
@@ -105,36 +107,27 @@ class KearnsSaul:
 
 def toss(draws: Draws, values: Int64s, law: Threshold) -> Bools:
     """For each integer value, exactly Bernoulli(P[value / unit + noise > threshold])."""
-    return in_pieces(draws, values, lambda some, few: _toss(some, few, law))
-
-
-def _toss(draws: Draws, values: Int64s, law: Threshold) -> Bools:
     scale, cut = Fraction(law.scale), Fraction(law.threshold)
-    gap = (law.threshold - values / law.unit) / law.scale
 
-    def some(rows: Int64s) -> Bools:
+    def closely(draws: Draws, values: Int64s) -> Bools:
         def judge(row: int, digits: int) -> enclosures.Interval:
-            return law.judge((cut - Fraction(int(values[rows[row]]), law.unit)) / scale, digits)
+            return law.judge((cut - Fraction(int(values[row]), law.unit)) / scale, digits)
 
-        return accept(draws.at(rows), law.probability(gap[rows]), judge)
+        return accept(draws, _probability(law, values), judge)
 
-    return accept_likely(draws, most_likely(law, gap), some)
+    if len(draws) <= FEW:
+        return closely(draws, values)
+    return accept_likely(draws, values, ceiling_of(law).of, closely)
 
 
-def most_likely(law: Threshold, gap: Floats) -> Floats:
-    """For each gap a probability that is no smaller than its own, as `accept_likely` wants it: quickly, from a table.
+def ceiling_of(law: Threshold) -> Ceiling:
+    """What a law says of its values up to those of common items."""
+    common = law.unit * (law.threshold + _COMMON * law.scale)
+    return rising(lambda values: _probability(law, values), common=common)
 
-    The probability falls with the gap, so that of the cell before the one that a gap is in is larger.
-    """
-    if len(gap) <= _CELLS:
-        return np.ones(len(gap))
-    # Of smaller gaps, which are those of common items, nothing is said.
-    low, high = -_COMMON, max(float(gap.max()), _COMMON)
-    edges = np.linspace(low, high, _CELLS)
-    cell = ((np.maximum(gap, low) - low) * ((_CELLS - 1) / (high - low))).astype(np.int32)
-    table = law.probability(edges)
-    table[0] = 1
-    return table[np.maximum(cell - 1, 0)]
+
+def _probability(law: Threshold, values: Int64s) -> Floats:
+    return law.probability((law.threshold - values / law.unit) / law.scale)
 
 
 def toss_by_table(draws: Draws, values: Int64s, table: tuple[int, ...]) -> Bools:

@@ -103,34 +103,21 @@ def _padded(
     return table.view("<u8").astype(np.uint64, copy=False)
 
 
-def started(key: bytes, digests: Words) -> State:
-    """The state that has taken both blocks of each message, of shape (2, messages); `words` go on from it."""
-    found = passes.started(key, digests)
-    return _started_in_numpy(key, digests) if found is None else found
-
-
-def _started_in_numpy(key: bytes, digests: Words) -> State:
-    state = start(key, digests.shape[1], wide=False)
-    for block in digests:
-        absorb(state, block)
-    return state
-
-
-def words(state: State, counter: int) -> Words:
-    """Pseudo-random word number `counter` (below 2^56) for each message absorbed into `state`, which is kept."""
+def words(key: bytes, digests: Words, counter: int) -> Words:
+    """Pseudo-random word number `counter` (below 2^56) for each of some digests, an array of shape (2, digests)."""
     last = counter | (23 << 56)  # two digest blocks and seven bytes of counter: 23 bytes in all
-    found = passes.words(state, last)
-    return _words_in_numpy(state, np.uint64(last)) if found is None else found
+    found = passes.words(key, digests, last)
+    return _words_in_numpy(key, digests, np.uint64(last)) if found is None else found
 
 
-def _words_in_numpy(state: State, last: np.uint64) -> Words:
-    rows = len(state[0])
-    out = np.empty(rows, dtype=np.uint64)
-    for first in range(0, rows, _CHUNK):
+def _words_in_numpy(key: bytes, digests: Words, last: np.uint64) -> Words:
+    out = np.empty(digests.shape[1], dtype=np.uint64)
+    for first in range(0, len(out), _CHUNK):
         part = slice(first, first + _CHUNK)
-        copy = (state[0][part].copy(), state[1][part].copy(), state[2][part].copy(), state[3][part].copy())
-        absorb(copy, last)
-        out[part] = finish(copy)
+        state = start(key, len(out[part]), wide=False)
+        for block in (*digests[:, part], last):
+            absorb(state, block)
+        out[part] = finish(state)
     return out
 
 

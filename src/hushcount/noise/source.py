@@ -183,19 +183,14 @@ def _framed(*parts: str) -> bytes:
 
 
 class _ItemDraws:
-    """Of so many items that are tossed in pieces, the states of a few are held at a time: each is made when needed."""
-
     def __init__(self, key: bytes, digests: siphash.Words) -> None:
         self._key, self._digests = key, digests
-        self._state: siphash.State | None = None
 
     def __len__(self) -> int:
         return len(self._digests[0])
 
     def words(self, counter: int) -> siphash.Words:
-        if self._state is None:
-            self._state = siphash.started(self._key, self._digests)
-        return siphash.words(self._state, counter)
+        return siphash.words(self._key, self._digests, counter)
 
     def word(self, row: int, counter: int) -> int:
         return int(self.at(np.array([row])).words(counter)[0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hushcount.errors import InvalidInput
-from hushcount.noise import bernoulli
+from hushcount.noise import bernoulli, chances
 from hushcount.noise.chances import Chances, Ladders
 from hushcount.noise.coins import KearnsSaul
 from hushcount.noise.source import SeededSource
@@ -60,9 +60,34 @@ def test_rows_in_pieces_are_those_of_all_together(monkeypatch):
     made = ladders(STEEP, FLAT, threshold=1.0)
     together = made.toss(source.item_draws("p", keys), rows)
     monkeypatch.setattr(bernoulli, "_ROWS", 100)
+    monkeypatch.setattr(chances, "FEW", 0)
 
     assert made.toss(source.item_draws("p", keys), rows).tolist() == together.tolist()
     assert 0 < np.count_nonzero(together) < len(rows)
+
+
+@pytest.mark.parametrize("threshold", [1.0, NEVER])
+def test_rows_of_many_are_those_of_few(threshold):
+    """Of few rows each is looked at closely; of many those alone that a ceiling lets through: the same are kept."""
+    source, chance = SeededSource(3), np.random.default_rng(5)
+    rows = chance.integers(-2, 6, (10_000, 3))
+    draws, made = source.draws("p", len(rows)), ladders(STEEP, FLAT, threshold=threshold)
+    parts = [np.arange(first, first + 1000) for first in range(0, len(rows), 1000)]
+    alone = np.concatenate([made.toss(draws.at(part), rows[part]) for part in parts])
+
+    assert made.toss(draws, rows).tolist() == alone.tolist()
+    assert 1000 < np.count_nonzero(alone) < 9000
+
+
+def test_a_ceiling_of_one_table_alone_would_be_caught(monkeypatch):
+    """Broken twin: where a row is left out by its first table, what another says of it is never heard."""
+    source = SeededSource(3)
+    rows = np.tile([[0, 1, 0], [1, 0, 0]], (4000, 1))
+    draws, made = source.draws("p", len(rows)), ladders(STEEP, FLAT)
+    kept = made.toss(draws, rows)
+    monkeypatch.setattr(chances.functools, "reduce", lambda _, each: next(iter(each)))
+
+    assert made.toss(draws, rows).sum() < 0.6 * kept.sum()
 
 
 def test_even_odds_lie_between_two_entries():
@@ -87,3 +112,5 @@ def test_a_row_has_a_column_for_each_table_and_the_curve(weights):
     """Any other shape is refused: a column would be read with another's table."""
     with pytest.raises(InvalidInput, match="for 2 tables and a curve"):
         ladders(STEEP, FLAT).by_table(weights)
+    with pytest.raises(InvalidInput, match="for 2 tables and a curve"):
+        ladders(STEEP, FLAT).toss(SeededSource(1).draws("p", len(weights)), weights)
