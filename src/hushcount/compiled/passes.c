@@ -159,32 +159,41 @@ static inline void sort_short(int32_t *values, int64_t count)
         values[number] = sorted[number] = sorted[number] < 0 ? sorted[number - 1] : sorted[number];
 }
 
-/* Quicksort (Hoare), the pivot by chance, so that no order is a bad one. */
+/* The values below the pivot first, and how many: each value changes places with the first that is not below, and
+ * nothing is guessed (Lomuto's way). */
+static inline int64_t parted(int32_t *values, int64_t count, int32_t pivot)
+{
+    int64_t below = 0;
+    for (int64_t row = 0; row < count; row++) {
+        const int32_t value = values[row];
+        values[row] = values[below];
+        values[below] = value;
+        below += value < pivot;
+    }
+    return below;
+}
+
+/* Quicksort, the pivot by chance, so that no order is a bad one. */
 CLONED static void sort_list(int32_t *values, int64_t count, uint64_t *chance)
 {
     while (count > SHORT) {
         *chance = *chance * 6364136223846793005ULL + 1442695040888963407ULL;
         const int32_t pivot = values[(int64_t)((*chance >> 33) % (uint64_t)count)];
-        int64_t left = 0, right = count - 1;
-        while (left <= right) {
-            while (values[left] < pivot)
-                left++;
-            while (pivot < values[right])
-                right--;
-            if (left <= right) {
-                const int32_t swapped = values[left];
-                values[left++] = values[right];
-                values[right--] = swapped;
-            }
+        int64_t below = parted(values, count, pivot);
+        if (below == 0) {
+            below = parted(values, count, pivot + 1);
+            values += below;
+            count -= below;
+            continue;
         }
         /* The shorter side first, so that calls within calls are few. */
-        if (right + 1 < count - left) {
-            sort_list(values, right + 1, chance);
-            values += left;
-            count -= left;
+        if (below < count - below) {
+            sort_list(values, below, chance);
+            values += below;
+            count -= below;
         } else {
-            sort_list(values + left, count - left, chance);
-            count = right + 1;
+            sort_list(values + below, count - below, chance);
+            count = below;
         }
     }
     sort_short(values, count);

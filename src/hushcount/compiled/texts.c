@@ -261,27 +261,28 @@ static int look(struct texts *all, int64_t low, int64_t high, int64_t depth)
     return more;
 }
 
-static void swap(struct texts *all, int64_t one, int64_t other)
+/* The texts whose words are no larger than the given one first; where they end. Each changes places with the first that
+ * is larger, and nothing is guessed (Lomuto's way). */
+static inline int64_t parted(struct texts *all, int64_t low, int64_t high, uint64_t most)
 {
-    const int32_t text = all->order[one];
-    const uint64_t word = all->words[one];
-    all->order[one] = all->order[other];
-    all->words[one] = all->words[other];
-    all->order[other] = text;
-    all->words[other] = word;
+    for (int64_t place = low; place < high; place++) {
+        const int32_t text = all->order[place];
+        const uint64_t word = all->words[place];
+        all->order[place] = all->order[low];
+        all->words[place] = all->words[low];
+        all->order[low] = text;
+        all->words[low] = word;
+        low += word <= most;
+    }
+    return low;
 }
 
 /* Three parts of what is from *first up to *last: words before the pivot, equal ones, and words behind it. */
 static void part(struct texts *all, uint64_t pivot, int64_t *first, int64_t *last)
 {
-    for (int64_t place = *first; place < *last;) {
-        if (all->words[place] < pivot)
-            swap(all, (*first)++, place++);
-        else if (all->words[place] > pivot)
-            swap(all, place, --*last);
-        else
-            place++;
-    }
+    if (pivot)
+        *first = parted(all, *first, *last, pivot - 1);
+    *last = parted(all, *first, *last, pivot);
 }
 
 /* Quicksort by words in three parts (Bentley and Sedgewick 1997), the pivot by chance, so that no order is a bad one.
