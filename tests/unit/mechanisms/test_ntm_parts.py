@@ -271,6 +271,37 @@ def test_a_rough_loss_has_half_of_the_noise_of_the_last_count():
     assert Fraction(loss.reach.l2) ** 2 / (2 * loss.variance) < Fraction(plan.losses[0]) / 2
 
 
+class Asked:
+    """An incidence that notes which clips it was asked about."""
+
+    def __init__(self, data):
+        self.data, self.clips = data, []
+
+    def losses(self, ranked, clips, *, unit):
+        """As the data has them."""
+        self.clips.append(list(clips))
+        return self.data.losses(ranked, clips, unit=unit)
+
+
+@pytest.mark.parametrize("row", [1, 3, -1])
+def test_what_the_chosen_clip_takes_away_is_not_asked_of_all_people_again(row):
+    """The choice has asked about it: the same number as by itself. Of other items, clips or units it is asked anew."""
+    data = Asked(people())
+    one = course(data=data, row=row)
+    items = as_items(NAMES)
+    shape, other = (shape_of(items, np.linspace(900, last, 20), rho=PLAN.least, finest=24) for last in (50, 40))
+    clip = one.choose(shape, room=10.0, rho=PLAN.choices[0], number=0)
+    lost, _ = one.lost(shape, clip, rho=PLAN.losses[0], number=0)
+    tight, fine, coarse = Clip(first=clip.first, radius=clip.radius // 2), Decimal("0.01"), Decimal("1e-12")
+
+    assert len(data.clips) == 1
+    assert lost > 0
+    assert one.noise.calls[-1].values.tolist() == people().losses(shape.ranked, [clip], unit=2**20).tolist()
+    for asked, of, rho in ((shape, tight, fine), (other, tight, fine), (shape, clip, fine), (shape, clip, coarse)):
+        assert one.lost(asked, of, rho=rho, number=1) == course().lost(asked, of, rho=rho, number=1)
+    assert data.clips[1:] == [[tight], [tight], [clip], [clip]]
+
+
 @pytest.mark.parametrize("items", [1, 1000, 200_000])
 @pytest.mark.parametrize("rho", [Fraction(1, 10**8), Fraction(1, 100), Fraction(10)])
 def test_grids_stay_within_64_bits(items, rho):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 
@@ -23,7 +25,7 @@ from hushcount.mechanisms.selection.union import name_items
 from hushcount.model.amounts import charge
 from hushcount.model.costs import Cost, DiscreteGaussian
 from hushcount.model.frozen import frozen
-from hushcount.model.inputs import Bound, Clip, Incidence, Int64s, Items, UniformWeights
+from hushcount.model.inputs import Bound, Clip, Incidence, Int64s, Items, Ranked, UniformWeights
 from hushcount.noise.calls import AddGaussian, Reach
 from hushcount.noise.source import NoiseSource
 
@@ -66,12 +68,21 @@ class Measured:
 
 @frozen
 class Course:
-    """A run under way."""
+    """A run under way.
+
+    Attributes:
+        incidence: who has what.
+        plan: what is done.
+        noise: where noise comes from.
+        purse: what pays.
+        taken: of the items that were asked about last, if any, what clips take away, in the unit of choices.
+    """
 
     incidence: Incidence
     plan: NtmPlan
     noise: NoiseSource
     purse: Purse
+    taken: list[tuple[Ranked, dict[Clip, int]]] = field(default_factory=list, repr=False, compare=False)
 
     def crowd(self) -> float:
         """What an item would weigh that everybody had, with noise; one person adds one at most."""
@@ -107,7 +118,7 @@ class Course:
             return clips[0]
         self.purse.pay(choice_cost(rho))
         epsilon = choice_epsilon(rho)
-        losses = self.incidence.losses(shape.ranked, clips, unit=UNIT)
+        losses = self._taken(shape, clips, unit=UNIT)
         priors = log_priors(shape, clips, epsilon=float(epsilon), ladder=plan.ladder)
         call = choice_call(f"ntm/choice/{number}", losses, priors=priors, epsilon=epsilon)
         return clips[int(self.noise.perform(call)[0])]
@@ -136,8 +147,18 @@ class Course:
         if not rho or not shape.clips_somebody(clip):
             return 0.0, 0.0
         unit = 1 << self._bits(rho)
-        lost = self._noisy(f"ntm/lost/{number}", self.incidence.losses(shape.ranked, [clip], unit=unit), unit, rho)[0]
+        lost = self._noisy(f"ntm/lost/{number}", self._taken(shape, [clip], unit=unit), unit, rho)[0]
         return max(0.0, lost / unit), 1 / math.sqrt(2 * rho)
+
+    def _taken(self, shape: Shape, clips: Sequence[Clip], *, unit: int) -> Int64s:
+        """What clips take away. Of the clip that a choice came to it is known: no pass over all people again."""
+        for ranked, known in self.taken:
+            if ranked is shape.ranked and unit == UNIT and known.keys() >= set(clips):
+                return np.array([known[clip] for clip in clips], dtype=np.int64)
+        losses = self.incidence.losses(shape.ranked, clips, unit=unit)
+        if unit == UNIT:
+            self.taken[:] = [(shape.ranked, dict(zip(clips, losses.tolist(), strict=True)))]
+        return losses
 
     def _noisy(self, purpose: str, values: Int64s, reach: int, rho: Decimal) -> list[int]:
         """Sums over people that belong to no item, paid for and drawn."""
