@@ -23,12 +23,16 @@ from hushcount.audit.asking import asked_by_name
 from hushcount.engines import hashing
 from hushcount.engines.duckdb.engine import open_duckdb
 from hushcount.engines.filters import grammar
+from hushcount.engines.incidence import incidence
 from hushcount.engines.spark import blocks as blocks_module
+from hushcount.engines.spark import incidence as spark_incidence
 from hushcount.engines.spark import lists as lists_module
 from hushcount.engines.spark.engine import open_spark
+from hushcount.engines.spark.incidence import SparkIncidence
+from hushcount.engines.spark.packed import packed_lists
 from hushcount.errors import InvalidParameter
 from hushcount.mechanisms.table import MECHANISMS
-from hushcount.model.inputs import Bound, UniformWeights
+from hushcount.model.inputs import Bound, Clip, Ranked, UniformWeights
 from hushcount.model.queries import Selection, TextItems
 from hushcount.noise.source import KeyedSource, NoiseContext
 from tests.conformance.engines import plain
@@ -39,7 +43,7 @@ from tests.conformance.engines.reference import ReferenceEngine
 from tests.conformance.engines.test_answers import columns_of
 from tests.conformance.engines.xxh64 import hash_bytes, signed
 from tests.local_spark import local_spark
-from tests.unit.mechanisms.made_inputs import PUBLIC, rows_of_people
+from tests.unit.mechanisms.made_inputs import PUBLIC, as_items, rows_of_people
 
 SELECTION = Selection(user="user", item="item")
 # Each question takes Spark a good part of a second here: few examples, several questions to each, and no shrinking.
@@ -108,6 +112,30 @@ def test_clipped_sums_are_the_same_on_spark(tmp_path):
             assert rows(ours.largest(2)) == rows(theirs.largest(2))
 
     search()
+
+
+@pytest.mark.parametrize("few", [0, 1 << 22])
+def test_sums_of_several_parts_are_added_up(few, monkeypatch):
+    """By Spark, or here where they are few: each part tells its own sum. A grid too fine for that is refused."""
+    monkeypatch.setattr(spark_incidence, "_FEW_SUMS", few)
+    halves = [
+        [(f"p{person}", item) for person in people for item in "abcdefgh"[: 1 + person % 7]]
+        for people in (range(20), range(20, 50))
+    ]
+    tables = [pa.table({"person": users, "item": items}) for users, items in (zip(*one, strict=True) for one in halves)]
+    parts = [packed_lists(local_spark().createDataFrame(table), cores=2) for table in tables]
+    ours = SparkIncidence(name="two parts", packed=parts[0].unionAll(parts[1]), parts=2)
+    theirs = incidence(*zip(*halves[0], *halves[1], strict=True))
+    ranked, clip = Ranked(items=as_items(["a", "b", "c"]), amplitudes=np.array([3, 2, 2])), Clip(first=2, radius=3)
+    rule = UniformWeights(bound=Bound(max_items=3, salt=bytes(32)), norm=2, share="held")
+
+    # Else nothing would have to be added up.
+    assert ours.packed.rdd.glom().map(len).filter(bool).count() == 2
+    assert ours.losses(ranked, [clip], unit=2**20).tolist() == theirs.losses(ranked, [clip], unit=2**20).tolist()
+    assert ours.clipped(ranked, clip).tolist() == theirs.clipped(ranked, clip).tolist()
+    assert ours.everyone(rule) == theirs.everyone(rule)
+    with pytest.raises(InvalidParameter, match="bits"):
+        ours.everyone(replace(rule, norm=1, bits=31))
 
 
 def _all_typed(columns):

@@ -3,8 +3,8 @@
 All that is done to rows are keyed functions of values: no row is numbered by its place, nothing depends on the order of
 rows, on partitions or on which attempt of a task succeeded. Rows are read, filtered and moved inside the JVM. One
 shuffle brings each person's rows together; workers pack them into lists, once, and every round of bounding goes on
-from these. Each sum by item takes one shuffle more. Only released rows come to the driver: noise is drawn where the
-sums are.
+from these. Each sum by item takes one shuffle more. No rows come to the driver: names are drawn where the sums are, and
+of what was named, or of the largest counts, sums over all people come here for their noise.
 """
 
 from __future__ import annotations
@@ -117,10 +117,11 @@ class SparkEngine:
             raise InvalidParameter("per_item_cap", selection.per_item_cap, "1 where people's lists are weighed")
         from pyspark import StorageLevel
 
-        packed = packed_lists(self._rows(selection), cores=self._source.session.sparkContext.defaultParallelism)
+        cores = self._source.session.sparkContext.defaultParallelism
+        packed = packed_lists(self._rows(selection), cores=cores)
         packed.persist(StorageLevel.MEMORY_AND_DISK)
         self._kept[threading.get_ident()].append(packed)
-        found = SparkIncidence(name=self._source.name, packed=packed)
+        found = SparkIncidence(name=self._source.name, packed=packed, parts=cores)
         weakref.finalize(found, _forget, packed).atexit = False
         return found
 

@@ -40,14 +40,17 @@ _Summed: TypeAlias = tuple[Items | SortedTexts, Int64s]
 
 # Workers check what their own part comes to; on a grid no finer than this, so many parts stay within 64 bits.
 _FINEST = 30
+# So many sums of parts are added up here; of more, Spark adds those of all parts, by a shuffle of its own.
+_FEW_SUMS = 1 << 22
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparkIncidence:
-    """Who has what, as a kept DataFrame of packed lists; each person is in one of its rows."""
+    """Who has what, as a kept DataFrame of packed lists, in so many parts; each person is in one of its rows."""
 
     name: str
     packed: _Frame
+    parts: int
 
     def weights(self, rule: UniformWeights) -> SparkWeights:
         """Sum of everyone's uniform weights after bounding: one shuffle."""
@@ -82,6 +85,7 @@ class SparkIncidence:
     def everyone(self, rule: UniformWeights) -> int:
         """What an item would weigh that everybody had: one sum over people."""
         _checked(rule)
+        whole("bits", rule.bits, most=_FINEST)
         return int(self._added(lambda held: np.array([held.everyone(rule)]), length=1)[0])
 
     def held(self, listed: Items) -> int:
@@ -129,7 +133,7 @@ class SparkIncidence:
         return mapped(self.packed, run, schema).groupBy("item").agg(*(F.sum(name).alias(name) for name in names))
 
     def _added(self, add: Callable[[MemoryIncidence], Int64s], *, length: int) -> Int64s:
-        """The sum over all rows of what a function makes of the lists of one; only sums leave a worker."""
+        """The sum over all rows of what a function makes of the lists of one; only sums leave a worker, one a part."""
         from pyspark.sql import functions as F
 
         def run(batches: Iterator[_Batch]) -> Iterator[_Batch]:
@@ -143,9 +147,11 @@ class SparkIncidence:
             yield pa.RecordBatch.from_arrays(columns, ["place", "value"])
 
         sums = mapped(self.packed, run, "place int, value bigint")
-        table = attempt(self.name, sums.groupBy("place").agg(F.sum("value").alias("value")).toArrow)
+        if length * self.parts > _FEW_SUMS:
+            sums = sums.groupBy("place").agg(F.sum("value").alias("value"))
+        table = attempt(self.name, sums.toArrow)
         total = np.zeros(length, dtype=np.int64)
-        total[table.column(0).to_numpy()] = table.column(1).to_numpy()
+        np.add.at(total, table.column(0).to_numpy(), table.column(1).to_numpy())
         return total
 
 
