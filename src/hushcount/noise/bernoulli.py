@@ -43,7 +43,7 @@ def accept(draws: Draws, probability: Floats, judge: Judge, *, number: int = 0) 
 
 
 def accept_likely(
-    draws: Draws, values: Int64s, ceiling: Callable[[Int64s], Words], closely: Callable[[Draws, Int64s], Bools]
+    draws: Draws, values: Int64s, *, ceiling: Callable[[Int64s], Words], closely: Callable[[Draws, Int64s], Bools]
 ) -> Bools:
     """Toss the coins of many rows, those alone whose first word is not above the ceiling of its value.
 

@@ -77,7 +77,7 @@ class Ladders:
             each = (ceiling.of(weights[:, column]) for column, ceiling in enumerate(ceilings))
             return functools.reduce(np.maximum, each)
 
-        return accept_likely(draws, weights, highest, self._closely)
+        return accept_likely(draws, weights, ceiling=highest, closely=self._closely)
 
     def _closely(self, draws: Draws, weights: Int64s) -> Bools:
         by_table, curve = self.by_table(weights), self._curve

@@ -117,7 +117,7 @@ def toss(draws: Draws, values: Int64s, law: Threshold) -> Bools:
 
     if len(draws) <= FEW:
         return closely(draws, values)
-    return accept_likely(draws, values, ceiling_of(law).of, closely)
+    return accept_likely(draws, values, ceiling=ceiling_of(law).of, closely=closely)
 
 
 def ceiling_of(law: Threshold) -> Ceiling:
