@@ -1,9 +1,8 @@
 """How time and memory grow with the log: each question at three sizes, with few items and with many.
 
-Plain queries of DuckDB, Polars and pandas stand beside. Each is run in a process of its own, by turns, three times, or
-twice if a turn takes minutes, and once what takes one by itself; the shortest counts, and the most memory. NumPy,
-DuckDB and most of this package are loaded before the time begins, Polars and pandas within it. What needs more memory
-than this machine has, or more than two minutes, is left out, with a dash.
+Plain queries of DuckDB, Polars and pandas stand beside. Each is run in a process of its own, by turns, three times; the
+shortest counts, and the most memory. NumPy, DuckDB and most of this package are loaded before the time begins, Polars
+and pandas within it. What needs more memory than this machine has, or more than two minutes, is left out, with a dash.
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ _QUESTIONS = ("count", "count, pcr", "top", "vocab")
 # pandas holds every text as an object of Python's, about a hundred bytes for a row.
 _PANDAS_BYTES = 150
 _PATIENCE = 120
-# Seconds of one thing from which on it is run once, and of one turn from which on there is one turn less.
-_ONCE, _LONG = 60, 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,17 +106,11 @@ def best_by_turns(file: Path, names: Iterable[str], repeats: int) -> dict[str, M
     """Each in a process of its own: all of them, then all of them again, so that a slow minute is one for all."""
     runs: dict[str, list[Measured]] = {name: [] for name in names}
     left = [name for name in runs if name != "pandas" or _rows(file) * _PANDAS_BYTES < _free_memory()]
-    begun = time.monotonic()
-    for turn in range(repeats):
-        if turn == repeats - 1 and time.monotonic() - begun > turn * _LONG:
-            break
+    for _ in range(repeats):
         for name in left[:]:
             try:
                 runs[name].append(_alone(file, name))
             except subprocess.TimeoutExpired:
-                left.remove(name)
-                continue
-            if runs[name][-1].seconds > _ONCE:
                 left.remove(name)
     return {
         name: Measured(seconds=min(run.seconds for run in all_runs), memory=max(run.memory for run in all_runs))

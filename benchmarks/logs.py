@@ -58,7 +58,7 @@ def load(file: Path) -> MemoryIncidence:
 
 
 def write_log(folder: Path, pairs: int, *, items: int) -> Path:
-    """A Parquet log of about so many distinct pairs: items by Zipf's law, lists of about 29 by Pareto's, 1.5."""
+    """A Parquet log of so many distinct pairs: items by Zipf's law, lists of up to 29 on average by Pareto's, 1.5."""
     chance = np.random.default_rng(7)
     file = folder / f"log-{pairs}-{items}.parquet"
     weights = np.cumsum(np.arange(1, items + 1) ** -1.0)
@@ -66,7 +66,7 @@ def write_log(folder: Path, pairs: int, *, items: int) -> Path:
         connection.execute("CREATE TABLE log (user INTEGER, item VARCHAR)")
         done, first = 0, 0
         while done < pairs:
-            people = min(200_000, 1 + (pairs - done) // 20)
+            people = min(200_000, 1 + (pairs - done) // 30)
             lengths = np.minimum(12 * (1 + chance.pareto(1.5, people)), 10_000).astype(np.int64)
             user = np.repeat(np.arange(first, first + people, dtype=np.int32), lengths)
             rank = np.searchsorted(weights, chance.random(len(user)) * weights[-1])
@@ -75,7 +75,7 @@ def write_log(folder: Path, pairs: int, *, items: int) -> Path:
             connection.unregister("part")
             first += people
             done = int(connection.execute("SELECT count(*) FROM log").fetchall()[0][0])
-        connection.execute(f"COPY log TO '{file}' (FORMAT parquet)")
+        connection.execute(f"COPY (FROM log LIMIT {pairs}) TO '{file}' (FORMAT parquet)")
     return file
 
 
