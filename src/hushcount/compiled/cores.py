@@ -6,8 +6,9 @@ What is done on each must write to other places than the other does, and must no
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ _Made = TypeVar("_Made")
 MANY_ROWS = 1 << 18
 # More than will ever work at once: whoever asks for a second core never waits for somebody else's.
 _MOST = 1024
+# Kept threads that nobody uses.
+_WAITING = list[ThreadPoolExecutor]()
 
 
 def on_two_cores(work: Callable[[_Part], _Made], one: _Part, other: _Part) -> tuple[_Made, _Made]:
@@ -38,6 +41,33 @@ def beside(work: Callable[[], _Made]) -> Future[_Made]:
     return _seconds().submit(work)
 
 
+@contextmanager
+def kept_thread() -> Iterator[ThreadPoolExecutor]:
+    """A thread that does things in their order, for one user at a time; it waits for the next one.
+
+    A thread that ends gives back what memory DuckDB had kept for it. Whatever was asked of it has ended when this does,
+    also what an interrupt kept its user from hearing of.
+    """
+    try:
+        one = _WAITING.pop()
+    except IndexError:
+        one = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kept")
+    try:
+        yield one
+    finally:
+        try:
+            one.submit(_nothing).result()
+        except BaseException:
+            # Interrupted once more.
+            one.shutdown()
+            raise
+        _WAITING.append(one)
+
+
+def _nothing() -> None:
+    """Done when all before it is."""
+
+
 @cache
 def _seconds() -> ThreadPoolExecutor:
     """Threads that wait for work: a question asks for one some twenty times, and a start takes its time."""
@@ -47,3 +77,4 @@ def _seconds() -> ThreadPoolExecutor:
 if hasattr(os, "register_at_fork"):
     # The child of a fork has none of these threads, and starts its own.
     os.register_at_fork(after_in_child=_seconds.cache_clear)
+    os.register_at_fork(after_in_child=_WAITING.clear)

@@ -159,31 +159,32 @@ static inline void sort_short(int32_t *values, int64_t count)
         values[number] = sorted[number] = sorted[number] < 0 ? sorted[number - 1] : sorted[number];
 }
 
-/* The values below the pivot first, and how many: each value changes places with the first that is not below, and
+/* The values no larger than the given one first, and how many: each changes places with the first that is larger, and
  * nothing is guessed (Lomuto's way). */
-static inline int64_t parted(int32_t *values, int64_t count, int32_t pivot)
+static inline int64_t parted(int32_t *values, int64_t count, int32_t most)
 {
-    int64_t below = 0;
+    int64_t first = 0;
     for (int64_t row = 0; row < count; row++) {
         const int32_t value = values[row];
-        values[row] = values[below];
-        values[below] = value;
-        below += value < pivot;
+        values[row] = values[first];
+        values[first] = value;
+        first += value <= most;
     }
-    return below;
+    return first;
 }
 
-/* Quicksort, the pivot by chance, so that no order is a bad one. */
+/* Quicksort, the pivot by chance, so that no order is a bad one. No value is below zero. */
 CLONED static void sort_list(int32_t *values, int64_t count, uint64_t *chance)
 {
     while (count > SHORT) {
         *chance = *chance * 6364136223846793005ULL + 1442695040888963407ULL;
         const int32_t pivot = values[(int64_t)((*chance >> 33) % (uint64_t)count)];
-        int64_t below = parted(values, count, pivot);
+        const int64_t below = parted(values, count, pivot - 1);
         if (below == 0) {
-            below = parted(values, count, pivot + 1);
-            values += below;
-            count -= below;
+            /* The smallest, perhaps many times over: all of them are where they belong. */
+            const int64_t equal = parted(values, count, pivot);
+            values += equal;
+            count -= equal;
             continue;
         }
         /* The shorter side first, so that calls within calls are few. */

@@ -43,7 +43,7 @@ def rising(probability: Callable[[Int64s], Floats], *, common: float) -> Ceiling
 
     Of values from `common` on nothing is said: all of them are looked at.
     """
-    last = min(math.ceil(max(common, 0.0)), LARGEST)
+    last = math.ceil(min(max(common, 0.0), LARGEST))
     shift = max(0, last.bit_length() - _CELL_BITS)
     ends = np.arange(1, (last >> shift) + 1) << shift
     return Ceiling(shift=shift, words=np.append(_words(probability(ends)), _words(np.ones(1))))

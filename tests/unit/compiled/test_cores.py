@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hushcount.compiled.cores import on_two_cores
+from hushcount.compiled import cores
+from hushcount.compiled.cores import kept_thread, on_two_cores
 
 
 def test_both_parts_are_done_at_once():
@@ -70,3 +72,60 @@ def test_a_child_of_a_fork_has_its_own():
         os._exit(sum(on_two_cores(lambda part: part, 1, 2)))
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+
+
+def test_a_thread_is_kept_for_the_next_and_serves_one_at_a_time():
+    """What one user asks of it is done in order, by the thread of whoever had it before."""
+    with kept_thread() as one, kept_thread() as other:
+        first = {thread.submit(threading.get_ident).result() for thread in (one, other)}
+    with kept_thread() as again:
+        assert again.submit(threading.get_ident).result() in first
+
+    assert len(first) == 2
+
+
+@pytest.mark.parametrize("interrupts", [0, 1, 2])
+def test_nothing_goes_on_of_what_a_kept_thread_was_asked(interrupts, monkeypatch):
+    """Also of what its user was interrupted before hearing of, and if that is interrupted once more."""
+    monkeypatch.setattr(cores, "_WAITING", [])
+    ended = threading.Event()
+
+    def work():
+        time.sleep(0.05)
+        ended.set()
+
+    def use():
+        with kept_thread() as one:
+            one.submit(work)
+            if interrupts == 2:
+                monkeypatch.setattr(one, "submit", interrupted)
+            if interrupts:
+                raise KeyboardInterrupt
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    if interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            use()
+    else:
+        use()
+
+    assert ended.is_set()
+    # One whose end was not seen serves nobody else.
+    assert len(cores._WAITING) == (interrupts < 2)  # noqa: SLF001  whether it waits
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_child_has_a_kept_thread_of_its_own():
+    """That of its parent is not there, and would be waited for without end."""
+    with kept_thread() as one:
+        one.submit(int).result()
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        with kept_thread() as own:
+            os._exit(own.submit(lambda: 7).result())
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -259,10 +259,11 @@ def test_nobody_is_close():
     assert len(close.numbers) == 0
 
 
-@pytest.mark.parametrize("shape", ["ascending", "descending", "alike", "any"])
+@pytest.mark.parametrize("shape", ["ascending", "descending", "alike", "smallest", "two", "any"])
 def test_a_long_list(shape):
     """Of one person, longer than what is sorted by insertion, whatever its order."""
     made = {"ascending": range(5000), "descending": range(5000)[::-1], "alike": [7] * 5000}
+    made |= {"smallest": [0] * 5000, "two": [0, 4999] * 2500}
     items = np.array(made.get(shape, np.random.default_rng(3).integers(0, 5000, 5000)), dtype=np.int64)
     _, offsets, ids, times = pairs.split_rows([items], np.arange(5000, dtype=np.int32), numbers=range(1))
     distinct, often = np.unique(items, return_counts=True)

@@ -135,7 +135,7 @@ def test_words_that_undo_each_other_do_not_share_a_slot():
     assert len(np.unique(slots >> np.uint64(32))) > 4000
 
 
-@pytest.mark.parametrize("shape", ["alike", "one begins the other", "numbers"])
+@pytest.mark.parametrize("shape", ["alike", "one begins the other", "numbers", "zeros", "zeros behind"])
 @pytest.mark.parametrize("many", [0, 1 << 20])
 def test_many_texts_are_sorted(monkeypatch, shape, many):
     """Thousands that differ late, that begin one another, or that are spread evenly; by two cores and by one."""
@@ -144,6 +144,9 @@ def test_many_texts_are_sorted(monkeypatch, shape, many):
         "alike": [f"{'x' * 1000}{n:05d}" for n in range(3000)],
         "one begins the other": ["ab" * n for n in range(2000)],
         "numbers": [f"item {n * 7919 % 100_003}" for n in range(50_000)],
+        # Words of nothing, before which there are none.
+        "zeros": ["\0" * n for n in range(400)],
+        "zeros behind": ["x" * 80 + "\0" * n for n in range(400)],
     }[shape]
     table, _ = numbered(made, len(made))
 

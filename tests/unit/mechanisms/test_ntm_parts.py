@@ -64,6 +64,18 @@ def course(plan=PLAN, data=None, **chosen):
     return Course(incidence=data or people(), plan=plan, noise=Chosen(**chosen), purse=Purse(plan.rho, plan.delta))
 
 
+class Asked:
+    """An incidence that notes which clips it was asked about."""
+
+    def __init__(self, data):
+        self.data, self.clips = data, []
+
+    def losses(self, ranked, clips, *, unit):
+        """As the data has them."""
+        self.clips.append(list(clips))
+        return self.data.losses(ranked, clips, unit=unit)
+
+
 def test_a_purse_remembers_and_refuses():
     """What is paid adds up, what does not fit is refused whole, and what is left goes down."""
     purse = Purse("0.5", "1e-6")
@@ -184,6 +196,18 @@ def test_more_names_are_sought_only_if_they_can_be_measured():
     assert not two.noise.calls
 
 
+@pytest.mark.parametrize("more", [{NAMES[4]}, set()])
+def test_what_further_rounds_name_is_measured(more):
+    """It was paid for; where they name nothing, what was named before is."""
+    plan = plan_ntm(rho_budget(1, "1e-6"), settings=Settings(crowded=1e6, few=(math.inf, math.inf)))
+    known = set(NAMES[:2])
+    source = Chosen(named=[known, *[set()] * (plan.first - 1), more], row=0)
+    find("ntm").run(people(), plan, source)
+    rough = next(call for call in source.calls if call.purpose == "ntm/rough")
+
+    assert rough.keys.items.tolist() == sorted(known | more)
+
+
 def test_the_clip_keeps_its_share_when_more_is_named():
     """The radius is the same share of all squares, and all of them where nobody was clipped."""
     whole = shape()
@@ -271,18 +295,6 @@ def test_a_rough_loss_has_half_of_the_noise_of_the_last_count():
     assert Fraction(loss.reach.l2) ** 2 / (2 * loss.variance) < Fraction(plan.losses[0]) / 2
 
 
-class Asked:
-    """An incidence that notes which clips it was asked about."""
-
-    def __init__(self, data):
-        self.data, self.clips = data, []
-
-    def losses(self, ranked, clips, *, unit):
-        """As the data has them."""
-        self.clips.append(list(clips))
-        return self.data.losses(ranked, clips, unit=unit)
-
-
 @pytest.mark.parametrize("row", [1, 3, -1])
 def test_what_the_chosen_clip_takes_away_is_not_asked_of_all_people_again(row):
     """The choice has asked about it: the same number as by itself. Of other items, clips or units it is asked anew."""
@@ -297,9 +309,11 @@ def test_what_the_chosen_clip_takes_away_is_not_asked_of_all_people_again(row):
     assert len(data.clips) == 1
     assert lost > 0
     assert one.noise.calls[-1].values.tolist() == people().losses(shape.ranked, [clip], unit=2**20).tolist()
-    for asked, of, rho in ((shape, tight, fine), (other, tight, fine), (shape, clip, fine), (shape, clip, coarse)):
+    # What was asked of coarse parts of people is not remembered.
+    again = [(shape, tight, fine), (other, tight, fine), (shape, tight, coarse), (shape, tight, fine)]
+    for asked, of, rho in again:
         assert one.lost(asked, of, rho=rho, number=1) == course().lost(asked, of, rho=rho, number=1)
-    assert data.clips[1:] == [[tight], [tight], [clip], [clip]]
+    assert data.clips[1:] == [[tight]] * 4
 
 
 @pytest.mark.parametrize("items", [1, 1000, 200_000])

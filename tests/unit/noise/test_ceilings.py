@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -96,7 +97,7 @@ def test_listed_values_end_as_their_table_does():
     assert told[3] == told[4] == LAST
 
 
-@pytest.mark.parametrize("common", [-5.0, 0.0, 1.0, 1e30])
+@pytest.mark.parametrize("common", [-5.0, 0.0, 1.0, 1e30, math.inf])
 def test_any_bar_will_do(common):
     """A bar below zero, where all values are common, or beyond all that there may be."""
     ceiling = rising(lambda values: np.full(len(values), 0.5), common=common)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from hushcount.compiled.cores import beside
+from hushcount.compiled.cores import kept_thread
 from hushcount.engines.duckdb.arrow import Column, batches
 from hushcount.engines.duckdb.attempts import attempt
 from hushcount.engines.sources import Source
@@ -46,14 +45,14 @@ class Cursor:
         """
         stream = attempt(self.source, lambda: self.own.sql(sql, params=parameters).__arrow_c_stream__())
         found = batches(stream, kinds)
-        following = partial(next, found, None)
-        waiting = beside(following)
-        try:
-            while (batch := attempt(self.source, waiting.result)) is not None:
-                with batch as columns:
-                    waiting = beside(following)
-                    yield columns
-        finally:
-            # If nobody wants the rest.
-            if waiting.exception() is None and (batch := waiting.result()) is not None:
-                batch.release()
+        with kept_thread() as ahead:
+            waiting = ahead.submit(next, found, None)
+            try:
+                while (batch := attempt(self.source, waiting.result)) is not None:
+                    with batch as columns:
+                        waiting = ahead.submit(next, found, None)
+                        yield columns
+            finally:
+                # If nobody wants the rest.
+                if waiting.exception() is None and (batch := waiting.result()) is not None:
+                    batch.release()
