@@ -243,43 +243,36 @@ static void flush(int64_t clips, double *parts, int64_t *lost)
     }
 }
 
-/* `limits` ascend within each segment; those of segment s are limits[firsts[s]] up to limits[firsts[s + 1]]. They are
- * whole numbers below 2^62; `parts` has room for one number of each, and is zero. */
+/* `limits` ascend within each segment; those of segment s are limits[firsts[s]] up to limits[firsts[s + 1]], and leasts[s]
+ * is the smallest of all segments up to s. They are whole numbers below 2^62; `parts` has room for one number of each, and
+ * is zero. From the last segment on: what a person has up to one is no more than up to the next. */
 CLONED API void hush_losses(int64_t people, const int64_t *offsets, const int32_t *ids, const int64_t *squares,
-                            const int32_t *of_item, int64_t segments, const int64_t *firsts, const int64_t *limits,
-                            const double *restrict wide, int64_t unit, int64_t grain, double below_one, int64_t *sums,
-                            double *restrict parts, int64_t *lost)
+                            const int32_t *of_item, int64_t segments, const int64_t *firsts, const int64_t *leasts,
+                            const int64_t *limits, const double *restrict wide, int64_t unit, int64_t grain,
+                            double below_one, int64_t *sums, double *restrict parts, int64_t *lost)
 {
     const double all = (double)(unit + grain), one = (double)unit, few = (double)grain;
-    int64_t least = INT64_MAX, added = 0;
-    for (int64_t clip = 0; clip < firsts[segments]; clip++)
-        if (limits[clip] < least)
-            least = limits[clip];
+    int64_t added = 0;
     for (int64_t person = 0; person < people; person++) {
         const int64_t first = offsets[person], last = offsets[person + 1];
         int64_t norm = 0;
-        for (int64_t pair = first; pair < last; pair++)
-            norm += squares[ids[pair]];
-        if (norm <= least)
-            continue;
         memset(sums, 0, (size_t)segments * sizeof *sums);
-        for (int64_t pair = first; pair < last; pair++)
+        for (int64_t pair = first; pair < last; pair++) {
+            norm += squares[ids[pair]];
             sums[of_item[ids[pair]]] += squares[ids[pair]];
-        norm = 0;
-        for (int64_t segment = 0; segment < segments; segment++) {
+        }
+        for (int64_t segment = segments - 1; segment >= 0 && norm > leasts[segment]; segment--) {
             const int64_t clips = firsts[segment], end = firsts[segment + 1];
-            norm += sums[segment];
-            if (norm <= limits[clips])
-                continue;
             const double whole = (double)norm;
             int64_t over = clips;
-            while (over < end && limits[over] < norm)
-                over++;
+            for (int64_t clip = clips; clip < end; clip++)
+                over += limits[clip] < norm;
             /* No branches: several clips are taken at once. */
             for (int64_t clip = clips; clip < over; clip++) {
                 const double kept = floor(sqrt(wide[clip] / whole) * below_one * one);
                 parts[clip] += all - (kept < few ? few : kept);
             }
+            norm -= sums[segment];
         }
         if (++added == EXACT) {
             flush(firsts[segments], parts, lost);

@@ -103,9 +103,10 @@ def losses(rows: tuple[Int64s, Ints], tables: Segments, *, below_one: float) -> 
     firsts = np.searchsorted(tables.of_clip[order], np.arange(segments + 1))
     lost, sums = np.zeros(len(order), dtype=np.int64), np.empty(segments, dtype=np.int64)
     limits = tables.limits[order]
+    leasts = np.minimum.accumulate(limits[firsts[:-1]])
     call(
         *(found.hush_losses, *_people(rows), read(tables.squares), read(tables.of_item, np.int32)),
-        *(ctypes.c_int64(segments), read(firsts), read(limits), limits.astype(np.float64)),
+        *(ctypes.c_int64(segments), read(firsts), leasts, read(limits), limits.astype(np.float64)),
         *(ctypes.c_int64(tables.unit), ctypes.c_int64(tables.grain), ctypes.c_double(below_one)),
         *(sums, np.zeros(len(order)), lost),
     )

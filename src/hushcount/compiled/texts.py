@@ -23,8 +23,8 @@ _Make: TypeAlias = Callable[[int, npt.DTypeLike], npt.NDArray[Any]]
 # So many values at the most: the number of each, and one more, fits into half of a slot.
 _MOST = 2**31 - 2
 _FEW, _FEW_BYTES = 1 << 15, 1 << 20
-# From so many texts on they are sorted by two cores.
-_MANY = 1 << 15
+# From so many texts on they are sorted by two cores, and from so many on they are sought.
+_MANY, _MANY_SOUGHT = 1 << 15, 1 << 12
 # From so many bytes on an array gets room for so many times what it needs, to grow where it is: the system hands out
 # memory where it is written to, and not before.
 _LARGE, _AHEAD = 1 << 23, 32
@@ -146,17 +146,17 @@ class NumberedTexts(_Numbered):
             ends = ctypes.c_int64(part.start), ctypes.c_int64(part.stop)
             call(needed().hush_lay_texts, *ends, *given, order, edges, laid)
 
-        _in_two(sort, middle, len(self))
+        _in_two(sort, middle, len(self), many=_MANY)
         np.cumsum(edges, out=edges)
         laid = np.empty(int(edges[-1]), dtype=np.uint8)
-        _in_two(lay, middle, len(self))
+        _in_two(lay, middle, len(self), many=_MANY)
         return SortedTexts(laid, edges), places
 
 
-def _in_two(work: Callable[[slice], None], middle: int, texts: int) -> None:
+def _in_two(work: Callable[[slice], None], middle: int, texts: int, *, many: int) -> None:
     """Do something with the texts up to a middle and with those behind it, on two cores where they are many."""
     parts = slice(0, middle), slice(middle, texts)
-    if texts < _MANY:
+    if texts < many:
         for part in parts:
             work(part)
     else:
@@ -195,10 +195,13 @@ def places_of(buffer: Bytes, edges: Int64s, among: SortedTexts) -> Int64s | None
     if (found := passes.library()) is None:
         return None
     places = np.empty(len(edges) - 1, dtype=np.int64)
-    call(
-        *(found.hush_find_texts, ctypes.c_int64(len(places)), read(buffer, np.uint8), read(edges)),
-        *(ctypes.c_int64(len(among)), read(among.buffer), read(among.edges), places),
-    )
+    given = ctypes.c_int64(len(among)), read(among.buffer), read(among.edges)
+
+    def find(part: slice) -> None:
+        sought = ctypes.c_int64(part.stop - part.start), read(buffer, np.uint8), read(edges[part.start : part.stop + 1])
+        call(found.hush_find_texts, *sought, *given, places[part])
+
+    _in_two(find, len(places) // 2, len(places), many=_MANY_SOUGHT)
     return places
 
 

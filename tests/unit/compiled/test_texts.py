@@ -177,11 +177,12 @@ def test_a_choice_of_texts(words, chance):
         assert texts.those(all_texts, wanted).tolist() == found.tolist()
 
 
-@given(words=st.sets(TEXTS, max_size=30), sought=st.lists(TEXTS, max_size=30))
-def test_texts_are_found(words, sought):
-    """Where they stand, or that they do not, with machine code and without."""
+@given(words=st.sets(TEXTS, max_size=30), sought=st.lists(TEXTS, max_size=30), many=st.sampled_from([0, 1 << 20]))
+def test_texts_are_found(words, sought, many):
+    """Where they stand, or that they do not, with machine code, by two cores and by one, and without."""
     among, listed = in_order(sorted(words)), objects([*sought, *words])
-    found = places_of(listed, among)
+    with patch.object(texts, "_MANY_SOUGHT", many):
+        found = places_of(listed, among)
     with plainly():
         plain = places_of(listed, among)
 
