@@ -92,9 +92,8 @@ def run_ntm(incidence: Incidence, plan: NtmPlan, noise: NoiseSource) -> Outcome:
     clip = course.choose(shape, room=room, rho=precision, number=0)
     if clip.first == len(shape):
         kept = min(1.0, clip.radius**2 / int(shape.squares[-1]))
-        more = _more_names(course, groups, kept)
-        if more is not groups:
-            shape, groups = _shape(more, plan), more
+        groups, before = _more_names(course, groups, kept), groups
+        shape = shape if groups is before else _shape(groups, plan)
         clip = Clip(first=len(shape), radius=_radius(shape, kept))
     bound = loss_rho(plan.losses[0], plan.loss_noise * shape.stddev(clip, rho))
     lost = course.lost(shape, clip, rho=bound, number=0)
