@@ -136,6 +136,8 @@ def test_sums_of_several_parts_are_added_up(few, monkeypatch):
     assert ours.everyone(rule) == theirs.everyone(rule)
     with pytest.raises(InvalidParameter, match="bits"):
         ours.everyone(replace(rule, norm=1, bits=31))
+    with pytest.raises(InvalidParameter, match="unit"):
+        ours.losses(ranked, [clip], unit=2**31)
 
 
 def _all_typed(columns):

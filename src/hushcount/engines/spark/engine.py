@@ -3,8 +3,9 @@
 All that is done to rows are keyed functions of values: no row is numbered by its place, nothing depends on the order of
 rows, on partitions or on which attempt of a task succeeded. Rows are read, filtered and moved inside the JVM. One
 shuffle brings each person's rows together; workers pack them into lists, once, and every round of bounding goes on
-from these. Each sum by item takes one shuffle more. No rows come to the driver: names are drawn where the sums are, and
-of what was named, or of the largest counts, sums over all people come here for their noise.
+from these. Each sum by item takes one shuffle more. No rows come to the driver, but sums do: names are drawn where the
+sums are, and only they leave; of what was named, and of the items with the largest counts, exact sums over people come
+here for their noise.
 """
 
 from __future__ import annotations

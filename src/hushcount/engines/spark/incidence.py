@@ -96,7 +96,7 @@ class SparkIncidence:
         """What each clip takes away, in units of one person."""
         for clip in clips:
             clipping.check_clip(ranked, clip)
-        if whole("unit", unit, most=2**40) and not len(ranked.items):
+        if whole("unit", unit, most=2**_FINEST) and not len(ranked.items):
             raise InvalidInput("nothing is ranked, so nothing can be clipped")
         return self._added(lambda held: held.losses(ranked, clips, unit=unit), length=len(clips))
 
